@@ -1,0 +1,1 @@
+"""The policy document: its schema, its canonical form, its checks and its differences."""

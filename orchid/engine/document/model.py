@@ -1,0 +1,47 @@
+"""`orchid.policy/v1`: the whole policy document as one frozen, typed value."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from orchid.engine.document.contract import Contract, Gates
+from orchid.engine.document.demand import Demand, Model, TrafficClass
+from orchid.engine.document.limits import Admission, Budget, Overload, Scheduling
+from orchid.engine.document.operation import (
+    Approvals,
+    Example,
+    Fleet,
+    Price,
+    Revisit,
+    Rollout,
+)
+from orchid.engine.document.quality import FallbackRule, Routing, Segments
+from orchid.engine.document.values import Name, Section, Slug
+
+SCHEMA = "orchid.policy/v1"
+
+
+class PolicyDocument(Section):
+    """One policy generation's content. Keys of `models` are the routes."""
+
+    schema_: Literal["orchid.policy/v1"] = Field(alias="schema")
+    product: Slug
+    contract: Contract
+    gates: Gates
+    demand: Demand
+    models: Annotated[Mapping[Name, Model], Field(min_length=1, max_length=64)]
+    classes: Annotated[Mapping[Name, TrafficClass], Field(min_length=1, max_length=500)]
+    segments: Segments
+    fallback: Annotated[tuple[FallbackRule, ...], Field(max_length=5000)] = ()
+    admission: Admission
+    scheduling: Scheduling
+    overload: Overload = ()
+    routing: Routing = Routing()
+    fleet: Fleet
+    prices: Mapping[Name, Price] = Field(default_factory=dict)
+    budgets: tuple[Budget, ...] = ()
+    rollout: Rollout
+    approvals: Approvals
+    revisit: tuple[Revisit, ...] = ()
+    examples: tuple[Example, ...] = ()

@@ -1,0 +1,79 @@
+"""Segments, their floors, and which of them a cheaper route may serve."""
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, StrictBool, model_validator
+from pydantic_core import PydanticCustomError
+
+from orchid.engine.document.values import Name, PositiveCount, Section, Selector, Share, Text
+
+Edges = Annotated[tuple[PositiveCount, ...], Field(min_length=1, max_length=32)]
+
+
+class Floor(Section):
+    """Utility that the selected requests must keep by themselves."""
+
+    where: Selector
+    min_utility: Share
+
+
+class Segments(Section):
+    """The bounded dimensions by which quality is judged."""
+
+    dimensions: Annotated[tuple[Name, ...], Field(min_length=1, max_length=16)]
+    buckets: Mapping[Name, Edges] = Field(default_factory=dict)
+    """Upper edges (inclusive, tokens) of each bucketed dimension; above the last is its own."""
+    floors: tuple[Floor, ...] = ()
+
+    @model_validator(mode="after")
+    def _edges_ascend(self) -> Self:
+        for dimension, edges in self.buckets.items():
+            if list(edges) != sorted(set(edges)):
+                raise PydanticCustomError(
+                    "edges",
+                    "bucket edges in ascending order ({dimension})",
+                    {"dimension": dimension},
+                )
+        return self
+
+
+class FallbackRule(Section):
+    """Allows `from` -> `to` for the selected requests, or (`deny: true`) forbids any fallback."""
+
+    from_: Name | None = Field(default=None, alias="from")
+    to: Name | None = None
+    deny: StrictBool = False
+    where: Selector
+
+    @model_validator(mode="after")
+    def _allow_or_deny(self) -> Self:
+        named = (self.from_ is not None, self.to is not None)
+        if named != ((False, False) if self.deny else (True, True)):
+            raise PydanticCustomError(
+                "fallback_rule", "either from and to together, or deny: true alone, with where"
+            )
+        return self
+
+
+class RoutingRule(Section):
+    """Sends the selected requests to a route, first match first."""
+
+    where: Selector
+    route: Name
+
+
+class Cascade(Section):
+    """Small first, escalating where the scorer's confidence is under the threshold."""
+
+    small: Name
+    large: Name
+    threshold: Share
+    validated_by: Text
+
+
+class Routing(Section):
+    """How the requested route is chosen where the caller names none."""
+
+    rules: tuple[RoutingRule, ...] = ()
+    cascade: Cascade | None = None

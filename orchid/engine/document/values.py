@@ -1,0 +1,133 @@
+"""The value types that a policy document is written in: names, money, factors, durations."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError
+
+DECIMAL_PATTERN = r"^-?[0-9]{1,18}(\.[0-9]{1,18})?$"
+DURATION_PATTERN = r"^[0-9]{1,9}(ms|s|m|h|d)$"
+MAX_DURATION_MS = 366 * 86_400_000
+_UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class Section(BaseModel):
+    """A part of the document: frozen, and a key that it does not know is an error."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+        validate_by_alias=True,
+        validate_by_name=False,
+        serialize_by_alias=True,
+    )
+
+
+def decimal_text(value: Decimal) -> str:
+    """Plain digits without an exponent and without trailing zeros: one spelling a number."""
+    text = format(value, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in ("-0", "") else text
+
+
+def duration_text(milliseconds: int) -> str:
+    """The duration in the largest unit that divides it (900000 -> 15m)."""
+    for unit in ("d", "h", "m", "s"):
+        if milliseconds and milliseconds % _UNIT_MS[unit] == 0:
+            return f"{milliseconds // _UNIT_MS[unit]}{unit}"
+    return f"{milliseconds}ms"
+
+
+def _decimal(value: object) -> object:
+    """Text or a number; floats by their shortest spelling, so 0.45 is 45/100 exactly."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        raise PydanticCustomError("decimal", "a decimal number")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise PydanticCustomError("finite_number", "a finite number")
+    if isinstance(value, float):
+        value = decimal_text(Decimal(repr(value)))
+    if isinstance(value, Decimal):
+        value = decimal_text(value) if value.is_finite() else "NaN"
+    if not re.fullmatch(DECIMAL_PATTERN, str(value)):
+        raise PydanticCustomError(
+            "decimal", 'a decimal number of at most 18 digits each side of the point ("0.00016")'
+        )
+    return Decimal(str(value))
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise PydanticCustomError("number", "a number")
+    return value
+
+
+def _duration_ms(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        milliseconds = value
+    elif isinstance(value, str) and re.fullmatch(DURATION_PATTERN, value):
+        digits, unit = re.split(r"(?=[a-z])", value, maxsplit=1)
+        milliseconds = int(digits) * _UNIT_MS[unit]
+    else:
+        raise PydanticCustomError(
+            "duration", "a duration such as 30s, 15m, 24h or 7d, or whole milliseconds"
+        )
+    if not 0 < milliseconds <= MAX_DURATION_MS:
+        raise PydanticCustomError("duration", "a duration above zero and at most 366d")
+    return milliseconds
+
+
+def _nfc(value: str) -> str:
+    return unicodedata.normalize("NFC", value)
+
+
+_DECIMAL_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "string", "pattern": DECIMAL_PATTERN}, {"type": "number"}]
+}
+_as_decimal = (
+    BeforeValidator(_decimal),
+    PlainSerializer(decimal_text, return_type=str, when_used="always"),
+    WithJsonSchema(_DECIMAL_SCHEMA),
+)
+
+Usd = Annotated[Decimal, *_as_decimal, Field(ge=0)]
+Factor = Annotated[Decimal, *_as_decimal, Field(gt=0)]
+Quantity = Annotated[Decimal, *_as_decimal, Field(ge=0)]
+Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
+Probability = Annotated[float, BeforeValidator(_number), Field(gt=0, lt=1)]
+NonNegative = Annotated[float, BeforeValidator(_number), Field(ge=0)]
+Positive = Annotated[float, BeforeValidator(_number), Field(gt=0)]
+Count = Annotated[int, BeforeValidator(_number), Field(ge=0, le=10**15)]
+PositiveCount = Annotated[int, BeforeValidator(_number), Field(gt=0, le=10**15)]
+DurationMs = Annotated[
+    int,
+    BeforeValidator(_duration_ms),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": DURATION_PATTERN},
+                {"type": "integer", "exclusiveMinimum": 0, "maximum": MAX_DURATION_MS},
+            ]
+        }
+    ),
+]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,99}$")]
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,62}$")]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_nfc)]
+Selector = Mapping[Name, Name | Annotated[tuple[Name, ...], Field(min_length=1)]]
