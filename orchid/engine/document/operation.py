@@ -102,6 +102,10 @@ class Rollout(Section):
     strata: tuple[Name, ...] = ()
     on_breach: Literal["rollback", "pause"] = "rollback"
     unit: Literal["session", "request", "tenant"] = "session"
+    publish: Literal["manual", "automatic"] = "manual"
+    """Whether the last approval publishes by itself, or somebody does it as a move of its own."""
+    acknowledged_share: Annotated[Share, Field(gt=0)] = 1.0
+    """Part of the traffic whose edges must have activated a publication before its clock runs."""
 
 
 class Approvals(Section):
