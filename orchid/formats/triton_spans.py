@@ -1,0 +1,65 @@
+"""Triton's OpenTelemetry spans (`mode=opentelemetry`) to the same traces as its files.
+
+One request is a root `InferRequest`, under it one span for each model, under that `compute`. All
+three are of kind SERVER, so spans are never counted as requests: the model span is the execution,
+and it takes the events of the spans beside it. Spans come children first and spread over bodies,
+so this works on every span of a trace id that is known so far.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from orchid.formats.otlp import Span
+from orchid.formats.triton_phases import Trace
+
+_MODEL = "triton.model_name"
+
+
+@dataclass(frozen=True)
+class SpanTrace:
+    """A trace with the span it came from. Its events are Unix nanoseconds of the server's host."""
+
+    trace_id: str
+    span_id: str
+    service: str
+    trace: Trace
+
+
+def traces(spans: Iterable[Span]) -> list[SpanTrace]:
+    """One trace for each model span; a span delivered twice counts once."""
+    by_trace: dict[str, dict[str, Span]] = defaultdict(dict)
+    for span in spans:
+        by_trace[span.trace_id][span.span_id] = span
+    return [found for group in by_trace.values() for found in _of_one_trace(group)]
+
+
+def _of_one_trace(group: dict[str, Span]) -> Iterator[SpanTrace]:
+    below: dict[str, list[Span]] = defaultdict(list)
+    for span in group.values():
+        if span.parent_span_id is not None:
+            below[span.parent_span_id].append(span)
+    for span in group.values():
+        if _MODEL in span.attributes:
+            yield _execution(span, group, below[span.span_id])
+
+
+def _execution(span: Span, group: dict[str, Span], below: Sequence[Span]) -> SpanTrace:
+    parts = [span, *(child for child in below if child.name == "compute")]
+    root = group.get(span.parent_span_id or "")
+    if root is not None and _MODEL not in root.attributes:
+        parts.append(root)
+    trace = Trace(
+        id=_int(span, "triton.trace_id") or 0,
+        events=tuple(event for part in parts for event in part.events),
+        model=str(span.attributes[_MODEL]),
+        model_version=_int(span, "triton.model_version"),
+        request_id=str(span.attributes.get("triton.request_id", "")) or None,
+        parent_id=_int(span, "triton.trace_parent_id") or None,
+    )
+    return SpanTrace(span.trace_id, span.span_id, span.service, trace)
+
+
+def _int(span: Span, key: str) -> int | None:
+    value = span.attributes.get(key)
+    return value if isinstance(value, int) else None
