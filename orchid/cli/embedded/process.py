@@ -1,0 +1,88 @@
+"""One child process: how it is started so that it cannot outlive us, and how it is ended."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+PR_SET_PDEATHSIG = 1
+
+Process = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True)
+class Child:
+    """What to run. `ready` is asked until it says yes; without one, started counts as ready."""
+
+    name: str
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    ready: Callable[[], bool] | None = None
+    ready_within_s: float = 30.0
+    stop_signal: signal.Signals = signal.SIGTERM
+    stop_within_s: float = 15.0
+    user: tuple[int, int] | None = None  # uid, gid; needs root
+    port: int | None = None
+
+
+def die_with(parent: int, with_signal: signal.Signals) -> Callable[[], None]:
+    """Run in the child before exec: the kernel sends it `with_signal` when `parent` ends.
+
+    The kernel means the *thread* that forked, so children are started from the main thread only.
+    """
+    # Loaded here: after the fork nothing but plain calls is safe.
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def bind() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, int(with_signal), 0, 0, 0)
+        if os.getppid() != parent:  # it ended between fork and prctl: the signal will never come
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return bind
+
+
+def spawn(child: Child, log: Path) -> Process:
+    """Start the child with its output in `log`, in a session of its own: Ctrl-C reaches only us."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    uid, gid = child.user or (None, None)
+    with log.open("ab") as output:
+        return subprocess.Popen(  # noqa: S603  (argv is ours, no shell)
+            list(child.argv),
+            env={**os.environ, **child.env},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=die_with(os.getpid(), child.stop_signal),
+            user=uid,
+            group=gid,
+            extra_groups=None if uid is None else [],
+        )
+
+
+def end(process: Process, child: Child) -> int:
+    """Ask, wait, insist. Then sweep what the child left in its session. Returns the exit code."""
+    if process.poll() is None:
+        process.send_signal(child.stop_signal)
+    try:
+        process.wait(child.stop_within_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    sweep(process)
+    return process.wait()
+
+
+def sweep(process: Process) -> None:
+    """Kill whatever is left of the child's process group (pool workers of one that was killed)."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def tail(log: Path, lines: int = 15) -> str:
+    """The last lines of a log, for an error message."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
