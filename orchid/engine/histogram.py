@@ -1,9 +1,9 @@
 """Mergeable latency histograms on one grid that never changes.
 
 The grid is log-linear: each decade from 0.01 ms to 10,000,000 ms holds 350 buckets whose upper
-edges are round numbers (1.00, 1.01 ... 1.99, 2.00, 2.02 ... 4.98, 5.00, 5.05 ... 9.95), so no bucket
-is wider than 1 % of its value. A bucket holds its upper edge. Percentiles are nearest
-rank (inverted CDF) and shown at the upper edge: never more favourable than the data.
+edges are round numbers (1.00, 1.01 ... 1.99, 2.00, 2.02 ... 4.98, 5.00, 5.05 ... 9.95), so no
+bucket is wider than 1 % of its value. A bucket holds its upper edge. Percentiles are nearest rank
+(inverted CDF) and shown at the upper edge: never more favourable than the data.
 """
 
 import math
