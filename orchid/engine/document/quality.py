@@ -44,12 +44,15 @@ class FallbackRule(Section):
     from_: Name | None = Field(default=None, alias="from")
     to: Name | None = None
     deny: StrictBool = False
+    prefer: StrictBool = False
+    """True serves these requests by `to` first; false only where `from` can't serve them."""
     where: Selector
 
     @model_validator(mode="after")
     def _allow_or_deny(self) -> Self:
         named = (self.from_ is not None, self.to is not None)
-        if named != ((False, False) if self.deny else (True, True)):
+        expected = (False, False) if self.deny else (True, True)
+        if named != expected or (self.deny and self.prefer):
             raise PydanticCustomError(
                 "fallback_rule", "either from and to together, or deny: true alone, with where"
             )

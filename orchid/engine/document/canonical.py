@@ -1,0 +1,66 @@
+"""One spelling of a document, so that equal content has an equal digest.
+
+The form is RFC 8785 over the keys that were given: durations in milliseconds, decimals as text
+without trailing zeros, text in NFC. Defaults are never filled in, so a later default changes no
+digest that was approved before it.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import rfc8785
+
+from orchid.engine.document.demand import Model
+from orchid.engine.document.model import PolicyDocument
+
+#: What makes two served models the same one. Timing, size and cache shape follow from these.
+MANIFEST_FIELDS = frozenset(
+    {
+        "weights",
+        "tokenizer",
+        "adapter",
+        "precision",
+        "runtime",
+        "kernels",
+        "policy",
+        "validator",
+        "feature_contract",
+    }
+)
+
+
+def normalised(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given keys in their one spelling; raises pydantic.ValidationError on a bad document."""
+    return normalised_document(PolicyDocument.model_validate(given))
+
+
+def normalised_document(document: PolicyDocument) -> dict[str, Any]:
+    return document.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def canonical_bytes(given: Mapping[str, Any]) -> bytes:
+    return rfc8785.dumps(normalised(given))
+
+
+def digest_of(given: Mapping[str, Any]) -> str:
+    """`sha256:` and 64 hexadecimal digits over the canonical form."""
+    return _digest(canonical_bytes(given))
+
+
+def digest_of_document(document: PolicyDocument) -> str:
+    return _digest(rfc8785.dumps(normalised_document(document)))
+
+
+def manifest_of(model: Model) -> dict[str, Any]:
+    """The parts that pin a model, without those that are absent."""
+    return model.model_dump(mode="json", include=set(MANIFEST_FIELDS), exclude_none=True)
+
+
+def manifest_digest(model: Model) -> str:
+    """The name of a manifest in evidence, attempts and rollups."""
+    return _digest(rfc8785.dumps(manifest_of(model)))
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
