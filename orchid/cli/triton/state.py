@@ -1,0 +1,81 @@
+"""What a running model server tells others: a small state file, its run folder, its clocks."""
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+def _anchor() -> dict[str, int]:
+    """One moment on the monotonic clock (of trace files) and on the wall clock."""
+    before = time.monotonic_ns()
+    unix_ns = time.time_ns()
+    return {"monotonic_ns": (before + time.monotonic_ns()) // 2, "unix_ns": unix_ns}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """What others need to know of a running server: the content of `var/run/triton-<pool>.json`."""
+
+    pool: str
+    kind: str  # triton | stand-in
+    server_version: str
+    run_id: str
+    pid: int
+    slots: int
+    models: list[str]
+    http: str  # host:port, as the next two
+    grpc: str | None = None  # the stand-in speaks HTTP alone
+    metrics: str | None = None
+    trace_dir: str | None = None  # where trace.json.N files appear; the stand-in writes none
+    anchor: dict[str, int] = field(default_factory=_anchor)
+    started_at: str = field(default_factory=_now)
+
+
+def state_path(var: Path, pool: str) -> Path:
+    return var / "run" / f"triton-{pool}.json"
+
+
+def read_state(var: Path, pool: str) -> ServerState:
+    """The state of a running server; raises FileNotFoundError when none says it is ready."""
+    return ServerState(**json.loads(state_path(var, pool).read_text(encoding="utf-8")))
+
+
+@contextlib.contextmanager
+def published(var: Path, state: ServerState) -> Iterator[None]:
+    """Keep the state file in place for as long as the block runs; readers never see half of one."""
+    path = state_path(var, state.pool)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
+    fresh.replace(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def new_run(var: Path, pool: str) -> tuple[str, Path]:
+    """A fresh run id and folder. Trace files are numbered from 0, so runs never share one."""
+    run_id = f"{pool}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
+    folder = var / "triton" / pool / run_id
+    folder.mkdir(parents=True)
+    return run_id, folder
+
+
+def free_ports(count: int) -> list[int]:
+    """Loopback ports nobody listens on just now, all different."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
