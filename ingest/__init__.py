@@ -1,0 +1,1 @@
+"""What happened? Sources, the inbox, normalised requests and attempts, rollups."""
