@@ -47,12 +47,19 @@ def load_document(
 
 
 def _validated(given: dict[str, Any]) -> PolicyDocument:
+    document, faults = None, []
     try:
         document = PolicyDocument.model_validate(given)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_context=False)
-        raise DocumentErrors(_merged(_fault(item, given) for item in details)) from None
-    loose = [
+        faults = [_fault(item, given) for item in error.errors(include_url=False)]
+    errors = _merged([*faults, *_loose_names(given)])
+    if errors or document is None:
+        raise DocumentErrors(errors)
+    return document
+
+
+def _loose_names(given: dict[str, Any]) -> list[DocumentError]:
+    return [
         DocumentError(
             item.pointer,
             shown(item.found),
@@ -60,11 +67,8 @@ def _validated(given: dict[str, Any]) -> PolicyDocument:
             "unknown_name",
             nearest(item.found, item.allowed),
         )
-        for item in dangling(document)
+        for item in dangling(given)
     ]
-    if loose:
-        raise DocumentErrors(loose)
-    return document
 
 
 def _fault(item: ErrorDetails, given: dict[str, Any]) -> DocumentError:
@@ -131,4 +135,10 @@ def _merged(errors: Iterable[DocumentError]) -> list[DocumentError]:
             by_pointer[error.pointer] = DocumentError(
                 first.pointer, first.found, joined, first.code, first.hint
             )
-    return list(by_pointer.values())
+    return [error for error in by_pointer.values() if not _follows(error, by_pointer)]
+
+
+def _follows(error: DocumentError, pointers: Iterable[str]) -> bool:
+    """A list seems too short when its items failed: the items are the fault, not the length."""
+    inside = f"{error.pointer}/"
+    return error.code == "too_short" and any(pointer.startswith(inside) for pointer in pointers)

@@ -217,7 +217,7 @@ def _no_indirection(event: Any, path: Path) -> None:
 
 def _resolve(event: Any, path: Path) -> Any:
     """The core schema of YAML 1.2: `no` and `1:30` are text, never a truth value or 90."""
-    if event.style is not None:
+    if not event.implicit[0]:  # quoted or block text
         return event.value
     word = event.value
     if word in _WORDS:

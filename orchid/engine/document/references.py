@@ -1,10 +1,43 @@
-"""Names in the document that must exist elsewhere in it: routes, dimensions, classes."""
+"""Names in the document that must exist elsewhere in it: routes, dimensions, classes.
 
-from collections.abc import Iterator, Mapping
+Works on the given keys, so that a wrong name is reported beside faults of shape.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.errors import pointer_of
+
+#: Where a route is named; `*` stands for any key or index.
+ROUTE_VALUES = (
+    "classes/*/model",
+    "fallback/*/from",
+    "fallback/*/to",
+    "routing/rules/*/route",
+    "routing/cascade/small",
+    "routing/cascade/large",
+    "admission/conservative_route",
+    "examples/*/expect/route",
+)
+ROUTE_KEYS = ("demand/model_factor", "fleet/replicas")
+SELECTORS = (
+    "contract/eligible",
+    "gates/segments/*/where",
+    "segments/floors/*/where",
+    "fallback/*/where",
+    "routing/rules/*/where",
+)
+DIMENSION_KEYS = (
+    *SELECTORS,
+    "segments/buckets",
+    "classes/*/dimensions",
+    "examples/*/given/segment",
+)
+CLASS_VALUES = ("examples/*/given/class",)
+STRATUM_VALUES = ("rollout/strata/*",)
+
+Place = tuple[tuple[str | int, ...], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,74 +49,58 @@ class Dangling:
     allowed: tuple[str, ...]
 
 
-def dangling(document: PolicyDocument) -> list[Dangling]:
+def dangling(given: dict[str, Any]) -> list[Dangling]:
     """Every reference to a route, class or dimension that the document does not have."""
-    routes = tuple(document.models)
-    named = [
-        *_unknown(_route_references(document), routes),
-        *_unknown(_dimension_references(document), document.segments.dimensions),
-    ]
-    classes = [(f"/examples/{i}/given/class", e.given.class_) for i, e in _each(document.examples)]
-    strata = [(f"/rollout/strata/{i}", name) for i, name in _each(document.rollout.strata)]
+    routes, classes = _keys(given, "models"), _keys(given, "classes")
+    dimensions = tuple(
+        name for _, name in _places(given, "segments/dimensions/*") if isinstance(name, str)
+    )
     return [
-        *named,
-        *_unknown(iter(classes), tuple(document.classes)),
-        *_unknown(iter(strata), ("route", *document.segments.dimensions)),
+        *_unknown(given, ROUTE_VALUES, ROUTE_KEYS, routes),
+        *_unknown(given, CLASS_VALUES, (), classes),
+        *_unknown(given, STRATUM_VALUES, (), ("route", *dimensions)),
+        *_unknown(given, (), DIMENSION_KEYS, dimensions),
     ]
 
 
-def _each(items: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
-    return iter(enumerate(items))
+def _keys(given: dict[str, Any], section: str) -> tuple[str, ...]:
+    content = given.get(section)
+    return tuple(content) if isinstance(content, dict) else ()
 
 
-def _unknown(references: Iterator[tuple[str, str]], allowed: tuple[str, ...]) -> list[Dangling]:
-    return [Dangling(at, name, allowed) for at, name in references if name not in allowed]
+def _unknown(
+    given: dict[str, Any],
+    values: tuple[str, ...],
+    keys: tuple[str, ...],
+    allowed: tuple[str, ...],
+) -> list[Dangling]:
+    named = [place for pattern in values for place in _places(given, pattern)]
+    named += [place for pattern in keys for place in _key_places(given, pattern)]
+    return [
+        Dangling(pointer_of(path), name, allowed)
+        for path, name in named
+        if allowed and isinstance(name, str) and name not in allowed
+    ]
 
 
-def _route_references(document: PolicyDocument) -> Iterator[tuple[str, str]]:
-    for route in document.demand.model_factor:
-        yield f"/demand/model_factor/{route}", route
-    for name, traffic in document.classes.items():
-        yield f"/classes/{name}/model", traffic.model
-    for i, rule in enumerate(document.fallback):
-        for key, route_name in (("from", rule.from_), ("to", rule.to)):
-            if route_name is not None:
-                yield f"/fallback/{i}/{key}", route_name
-    for i, routing in enumerate(document.routing.rules):
-        yield f"/routing/rules/{i}/route", routing.route
-    yield from _single_routes(document)
+def _key_places(given: Any, pattern: str) -> Iterator[Place]:
+    for path, content in _places(given, pattern):
+        if isinstance(content, dict):
+            yield from (((*path, key), key) for key in content)
 
 
-def _single_routes(document: PolicyDocument) -> Iterator[tuple[str, str]]:
-    cascade = document.routing.cascade
-    if cascade is not None:
-        yield "/routing/cascade/small", cascade.small
-        yield "/routing/cascade/large", cascade.large
-    if document.admission.conservative_route is not None:
-        yield "/admission/conservative_route", document.admission.conservative_route
-    for route in document.fleet.replicas:
-        yield f"/fleet/replicas/{route}", route
+def _places(given: Any, pattern: str) -> Iterator[Place]:
+    places: list[Place] = [((), given)]
+    for part in pattern.split("/"):
+        places = [inner for place in places for inner in _inner(place, part)]
+    return iter(places)
 
 
-def selectors(document: PolicyDocument) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every selector of the document with the pointer of its `where`."""
-    yield "/contract/eligible", document.contract.eligible
-    for i, segment in enumerate(document.gates.segments):
-        yield f"/gates/segments/{i}/where", segment.where
-    for i, floor in enumerate(document.segments.floors):
-        yield f"/segments/floors/{i}/where", floor.where
-    for i, rule in enumerate(document.fallback):
-        yield f"/fallback/{i}/where", rule.where
-    for i, routing in enumerate(document.routing.rules):
-        yield f"/routing/rules/{i}/where", routing.where
-
-
-def _dimension_references(document: PolicyDocument) -> Iterator[tuple[str, str]]:
-    for pointer, where in selectors(document):
-        for dimension in where:
-            yield f"{pointer}/{dimension}", dimension
-    for dimension in document.segments.buckets:
-        yield f"/segments/buckets/{dimension}", dimension
-    for name, traffic in document.classes.items():
-        for dimension in traffic.dimensions:
-            yield f"/classes/{name}/dimensions/{dimension}", dimension
+def _inner(place: Place, part: str) -> list[Place]:
+    path, value = place
+    if isinstance(value, dict):
+        names = list(value) if part == "*" else [part] if part in value else []
+        return [((*path, name), value[name]) for name in names]
+    if isinstance(value, list) and part == "*":
+        return [((*path, i), item) for i, item in enumerate(value)]
+    return []
