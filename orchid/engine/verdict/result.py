@@ -1,0 +1,56 @@
+"""The shape of one verdict: one gate, over the whole or over one segment."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What a gate says. Only PASS lets anything advance."""
+
+    PASS = "pass"  # noqa: S105  a verdict, not a password
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    NO_DATA = "no_data"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One gate judged over one part of the traffic ("" is the whole).
+
+    `value`, `bound` and `margin` are decimal text in the metric's own unit, None when unknown; the
+    margin is positive on the good side. `n` counts what the verdict rests on, `n_effective` the
+    same after deflation for correlated neighbours. The e-values are natural logarithms; a gate that
+    is not a test of a proportion has none. `needs` is how many more requests a verdict would take
+    at the rate observed.
+    """
+
+    metric: str
+    segment: str
+    verdict: Verdict
+    bound: str
+    message: str
+    value: str | None = None
+    margin: str | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    n_effective: float = 0.0
+    minimum: int = 0
+    log_e_pass: float | None = None
+    log_e_fail: float | None = None
+    needs: int | None = None
+    fragile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The error chances of one evaluation: `tests` is how many results can fail it."""
+
+    alpha_pass: float
+    alpha_fail: float
+    tests: int = 1
+
+    @property
+    def alpha_each_fail(self) -> float:
+        """The level at which one result fails alone, corrected for all that could."""
+        return self.alpha_fail / max(1, self.tests)

@@ -1,0 +1,61 @@
+"""Zero-tolerance validation: seen violations fail at once and are never averaged."""
+
+from dataclasses import dataclass
+
+from orchid.engine.verdict.result import Result, Verdict
+from orchid.engine.verdict.wording import share_text
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """How many responses were delivered as complete, and how many of them were invalid."""
+
+    responses: int
+    violations: int
+    minimum: int
+
+
+def upper_limit(n: int, confidence: float = CONFIDENCE) -> float:
+    """The largest violation rate that n clean responses leave open: 1 - (1-c)^(1/n), about 3/n."""
+    return 1.0 if n <= 0 else float(1 - (1 - confidence) ** (1 / n))
+
+
+def judge(segment: str, seen: Delivered, most: int) -> Result:
+    """At most `most` invalid responses; without a minimum of clean ones nothing is promised."""
+    verdict = _decide(seen, most)
+    return Result(
+        metric="violations",
+        segment=segment,
+        verdict=verdict,
+        bound=str(most),
+        message=_words(verdict, seen, most),
+        value=str(seen.violations) if seen.responses else None,
+        margin=str(most - seen.violations) if seen.responses else None,
+        low=0.0 if seen.violations == 0 else None,
+        high=upper_limit(seen.responses) if seen.violations == 0 else None,
+        n=seen.responses,
+        n_effective=float(seen.responses),
+        minimum=seen.minimum,
+    )
+
+
+def _decide(seen: Delivered, most: int) -> Verdict:
+    if seen.violations > most:
+        return Verdict.FAIL
+    if seen.responses == 0:
+        return Verdict.NO_DATA
+    return Verdict.PASS if seen.responses >= seen.minimum else Verdict.INCONCLUSIVE
+
+
+def _words(verdict: Verdict, seen: Delivered, most: int) -> str:
+    if verdict is Verdict.NO_DATA:
+        return f"no data: 0 of {max(seen.minimum, 1):,} responses"
+    said = f"{verdict}: {seen.violations:,} invalid of {seen.responses:,} delivered"
+    if verdict is Verdict.FAIL:
+        return f"{said} where at most {most:,} may be"
+    if seen.responses < seen.minimum:
+        said += f"; {seen.responses:,} of {seen.minimum:,} in the minimum sample"
+    limit = share_text(upper_limit(seen.responses))
+    return f"{said}; a rate up to {limit} is not excluded" if seen.violations == 0 else said

@@ -1,0 +1,41 @@
+"""How figures of a verdict are written. A figure that differs from its bound never looks equal."""
+
+import math
+from decimal import ROUND_HALF_EVEN, Decimal
+
+_MOST_DECIMALS = 18
+
+
+def share_text(share: float) -> str:
+    """A share as percent, such as `98.4 %`."""
+    return f"{share * 100:.4g} %"
+
+
+def ms_text(ms: float | None) -> str:
+    """A duration such as `1,640 ms`; what never ended has no number."""
+    if ms is None:
+        return "unknown"
+    return "not completed" if math.isinf(ms) else f"{ms:,.6g} ms" if ms < 1000 else f"{ms:,.0f} ms"
+
+
+def usd_text(usd: Decimal, beside: Decimal | None = None) -> str:
+    """Dollars with the fewest decimals, at least eight where needed, that tell it from `beside`."""
+    for places in range(8, _MOST_DECIMALS + 1):
+        rounded = usd.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+        if beside is None or (rounded == beside) == (usd == beside):
+            return plain(rounded)
+    return plain(usd)
+
+
+def plain(number: Decimal) -> str:
+    """Decimal text without exponent or trailing zeros."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def e_text(log_e: float) -> str:
+    """An e-value from its logarithm, also where the number itself would overflow."""
+    if log_e > 690:
+        return f"1e{log_e / math.log(10):.0f}"
+    value = math.exp(log_e)
+    return f"{value:.2f}" if 0.01 <= value < 100 else f"{value:.1e}"
