@@ -1,0 +1,119 @@
+"""Who is asking, and may they? Views, API, tasks and templates all ask here."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+
+from accounts.models import ActorKind, Credential, Grant, User
+from accounts.roles import EVERY_PRODUCT, PERMISSIONS, SYSTEM, Permission
+from controlplane.errors import Forbidden, NotFound
+
+__all__ = ["SYSTEM_ACTOR", "Actor", "Permission", "actor_of", "may", "page", "require", "roles_of"]
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Whoever acts: a person, a machine with its credential, or the product itself."""
+
+    kind: str
+    name: str
+    user: User | None = None
+    credential: Credential | None = None
+
+    @property
+    def owner(self) -> User | None:
+        """The person answerable: oneself, or the owner of the machine's credential."""
+        return self.credential.owner if self.credential else self.user
+
+
+SYSTEM_ACTOR = Actor(ActorKind.SYSTEM, "orchid")
+
+
+def actor_of(request: Any) -> Actor:
+    """The actor behind a Django or DRF request; someone unknown is an actor who may nothing."""
+    credential = getattr(request, "auth", None)
+    if isinstance(credential, Credential):
+        return machine(credential)
+    user = request.user
+    return person(user) if user.is_authenticated else Actor(ActorKind.PERSON, "")
+
+
+def person(user: User) -> Actor:
+    return Actor(ActorKind.PERSON, user.username, user=user)
+
+
+def machine(credential: Credential) -> Actor:
+    return Actor(ActorKind.MACHINE, f"{credential.kind}:{credential.name}", credential=credential)
+
+
+def roles_of(actor: Actor, product_slug: str) -> frozenset[str]:
+    """The roles that count in this product, those for every product included."""
+    if actor.credential:
+        covers = actor.credential.product_slug in (product_slug, EVERY_PRODUCT)
+        return frozenset({actor.credential.kind}) if covers else frozenset()
+    if actor.user is None or not actor.user.is_active:
+        return frozenset()
+    grants = Grant.objects.filter(user=actor.user, product_slug__in=[product_slug, EVERY_PRODUCT])
+    return frozenset(grants.values_list("role", flat=True))
+
+
+def may(actor: Actor, permission: Permission, product_slug: str) -> bool:
+    """Ask with `*` for what concerns no single product."""
+    if actor.kind == ActorKind.SYSTEM:
+        return permission in SYSTEM
+    return any(permission in PERMISSIONS[role] for role in roles_of(actor, product_slug))
+
+
+def require(actor: Actor, permission: Permission, product_slug: str) -> None:
+    """Raise unless allowed. A product that one may not even see does not exist for one."""
+    if may(actor, permission, product_slug):
+        return
+    if permission is Permission.VIEW:
+        raise NotFound("not_found", "No product of that name is open to you.")
+    raise Forbidden(
+        "forbidden",
+        f"This needs the permission to {permission.value.replace('_', ' ')} in {product_slug}. "
+        "An owner of the product can give you a role that has it.",
+    )
+
+
+def page(permission: Permission) -> Callable[..., Any]:
+    """A page's guard: sign in first, then the permission in the product named by `slug`.
+
+    Without a slug the permission is asked for every product. The view finds its `Actor` on
+    `request.actor`.
+    """
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @functools.wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path())
+            actor = actor_of(request)
+            slug = kwargs.get("slug", EVERY_PRODUCT)
+            if slug != EVERY_PRODUCT:
+                require(actor, Permission.VIEW, slug)
+            require(actor, permission, slug)
+            request.actor = actor  # type: ignore[attr-defined]
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def products_with(actor: Actor, permission: Permission) -> frozenset[str]:
+    """The product slugs where the actor has the permission; `*` in it means all."""
+    if actor.kind == ActorKind.SYSTEM:
+        return frozenset({EVERY_PRODUCT})
+    if actor.credential:
+        held = {(actor.credential.product_slug, actor.credential.kind)}
+    elif actor.user and actor.user.is_active:
+        held = set(Grant.objects.filter(user=actor.user).values_list("product_slug", "role"))
+    else:
+        held = set()
+    return frozenset(slug for slug, role in held if permission in PERMISSIONS[role])

@@ -1,0 +1,136 @@
+"""Writes of the room: the audit trail, credentials, grants, invitations."""
+
+import hashlib
+import secrets
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.guard import Actor, Permission, require
+from accounts.models import AuditEvent, AuditPending, Credential, Grant, User
+from accounts.roles import EVERY_PRODUCT, MACHINES, PEOPLE
+from controlplane.errors import BadInput, Conflict
+from controlplane.web import request_id
+
+
+def record(
+    actor: Actor,
+    action: str,
+    *,
+    product: str = "",
+    obj: tuple[str, Any] = ("", ""),
+    before: str = "",
+    after: str = "",
+    reason: str = "",
+    data: dict[str, Any] | None = None,
+) -> AuditEvent:
+    """Write one audit event in the caller's transaction, which must be open."""
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("an audit event is written in the transaction of the act")
+    event = AuditEvent.objects.create(
+        actor_kind=actor.kind,
+        actor=actor.name,
+        action=action,
+        product_slug=product,
+        object_type=obj[0],
+        object_id=str(obj[1]),
+        digest_before=before,
+        digest_after=after,
+        reason=reason,
+        request_id=request_id.get(),
+        data=data or {},
+    )
+    AuditPending.objects.create(event=event)
+    return event
+
+
+def token_hash(token: str) -> str:
+    """Tokens carry 256 random bits, so a plain hash is as good as a slow one."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@transaction.atomic
+def issue_credential(
+    actor: Actor,
+    *,
+    kind: str,
+    name: str,
+    product_slug: str,
+    owner: User,
+    expires_at: datetime | None = None,
+) -> tuple[Credential, str]:
+    """A new credential and its token, which is shown this once and never again."""
+    require(actor, Permission.ADMINISTER, product_slug)
+    if kind not in MACHINES:
+        raise BadInput("unknown_kind", f"A credential is one of {', '.join(MACHINES)}.")
+    token = f"orc_{kind}_{secrets.token_urlsafe(32)}"
+    try:
+        with transaction.atomic():
+            credential = Credential.objects.create(
+                kind=kind,
+                name=name,
+                product_slug=product_slug,
+                owner=owner,
+                expires_at=expires_at,
+                token_hash=token_hash(token),
+                prefix=token[: len(f"orc_{kind}_") + 4],
+            )
+    except IntegrityError as error:
+        raise Conflict(
+            "credential_exists",
+            f"{product_slug} has a live {kind} credential {name}; revoke it first.",
+        ) from error
+    record(
+        actor,
+        "credential.issued",
+        product=product_slug,
+        obj=("credential", credential.pk),
+        data={"kind": kind, "name": name, "owner": owner.username},
+    )
+    return credential, token
+
+
+@transaction.atomic
+def revoke_credential(actor: Actor, credential_id: int, reason: str) -> Credential:
+    """End a credential at once; doing it twice changes nothing."""
+    credential = Credential.objects.select_for_update().get(pk=credential_id)
+    require(actor, Permission.ADMINISTER, credential.product_slug)
+    if credential.revoked_at is None:
+        credential.revoked_at = timezone.now()
+        credential.save(update_fields=["revoked_at"])
+        record(
+            actor,
+            "credential.revoked",
+            product=credential.product_slug,
+            obj=("credential", credential.pk),
+            reason=reason,
+            data={"name": credential.name},
+        )
+    return credential
+
+
+@transaction.atomic
+def grant(actor: Actor, user: User, role: str, product_slug: str = EVERY_PRODUCT) -> Grant:
+    """Give a person a role in a product; giving it again changes nothing."""
+    require(actor, Permission.ADMINISTER, product_slug)
+    if role not in PEOPLE:
+        raise BadInput("unknown_role", f"A person's role is one of {', '.join(PEOPLE)}.")
+    found, created = Grant.objects.get_or_create(user=user, role=role, product_slug=product_slug)
+    if created:
+        record(
+            actor,
+            "grant.given",
+            product=product_slug,
+            obj=("user", user.username),
+            data={"role": role},
+        )
+    return found
+
+
+def seal_audit() -> int:
+    """Chain every committed event that isn't chained yet; returns how many."""
+    from accounts import sealing
+
+    return sealing.seal()

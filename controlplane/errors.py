@@ -1,0 +1,139 @@
+"""One error shape. Services raise a Problem; machines get RFC 9457, people get a page."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+PROBLEM_JSON = "application/problem+json"
+
+
+class Problem(Exception):  # noqa: N818 - the noun of RFC 9457
+    """Something a caller can act on. `code` is stable, `detail` says what to do next."""
+
+    status = 500
+    title = "Something went wrong here"
+
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        title: str | None = None,
+        status: int | None = None,
+        **extra: Any,
+    ) -> None:
+        super().__init__(detail or code)
+        self.code = code
+        self.detail = detail
+        self.title = title or type(self).title
+        self.status = status or type(self).status
+        self.extra = extra
+
+
+class BadInput(Problem):
+    status = 400
+    title = "This can't be read as it is"
+
+
+class Unauthenticated(Problem):
+    status = 401
+    title = "Who is asking is not known"
+
+
+class Forbidden(Problem):
+    status = 403
+    title = "Not with your role"
+
+
+class NotFound(Problem):
+    status = 404
+    title = "Nothing here by that name"
+
+
+class Conflict(Problem):
+    status = 409
+    title = "The state has moved on"
+
+
+class Invalid(Problem):
+    """Readable, and against the rules: 422 with the findings in `errors`."""
+
+    status = 422
+    title = "This breaks a rule of the product"
+
+
+class TooMany(Problem):
+    status = 429
+    title = "Too many at once"
+
+
+class Unavailable(Problem):
+    status = 503
+    title = "Not available right now"
+
+
+def problem_body(problem: Problem, instance: str) -> dict[str, Any]:
+    """The members of an RFC 9457 document."""
+    return {
+        "type": f"urn:orchid:problem:{problem.code}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.detail,
+        "instance": instance,
+        "code": problem.code,
+        **problem.extra,
+    }
+
+
+def is_machine(request: HttpRequest) -> bool:
+    """Whether the answer is for a program: by address, since a program may send any Accept."""
+    return request.path.startswith(("/api/", "/edge/", "/v1/"))
+
+
+def respond(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """The problem in the form that suits who asked."""
+    if is_machine(request):
+        body = problem_body(problem, request.path)
+        return JsonResponse(body, status=problem.status, content_type=PROBLEM_JSON)
+    htmx = bool(getattr(request, "htmx", False))
+    template = "components/_problem.html" if htmx else "error.html"
+    return render(request, template, {"problem": problem}, status=problem.status)
+
+
+def from_exception(error: Exception) -> Problem | None:
+    """The Problem that a framework's exception stands for; None for a fault of ours."""
+    match error:
+        case Problem():
+            return error
+        case Http404():
+            return NotFound("not_found", str(error) or "Check the address.")
+        case PermissionDenied() | drf.PermissionDenied():
+            return Forbidden("forbidden", str(error) or "Ask an owner of the product for a role.")
+        case drf.NotAuthenticated() | drf.AuthenticationFailed():
+            return Unauthenticated("unauthenticated", str(error.detail))
+        case drf.ValidationError():
+            return BadInput("invalid_input", "Some fields need another value.", errors=error.detail)
+        case drf.ParseError():
+            return BadInput("not_json", str(error.detail))
+        case drf.APIException():
+            code = str(error.get_codes())
+            return Problem(code, str(error.detail), title="Refused", status=error.status_code)
+    return None
+
+
+def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's hook. None lets Django's own 500 handling log and answer."""
+    problem = from_exception(error)
+    if problem is None:
+        return None
+    body = problem_body(problem, context["request"].path)
+    response = Response(body, status=problem.status, content_type=PROBLEM_JSON)
+    if isinstance(error, drf.APIException):
+        for header, attribute in (("WWW-Authenticate", "auth_header"), ("Retry-After", "wait")):
+            if value := getattr(error, attribute, None):
+                response[header] = str(value)
+    return response

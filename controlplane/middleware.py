@@ -1,0 +1,64 @@
+"""What surrounds every request: its identity, its measure, and problems as pages."""
+
+import re
+import time
+import uuid
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import add_never_cache_headers
+
+from controlplane import errors, metrics
+from controlplane.web import request_id
+
+Next = Callable[[HttpRequest], HttpResponse]
+ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+class RequestIdentity:
+    """Take the caller's X-Request-Id if it is sound, else make one; answer with it."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-Id", "")
+        identity = given if ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
+        token = request_id.set(identity)
+        try:
+            response = self.get_response(request)
+        finally:
+            request_id.reset(token)
+        response.headers["X-Request-Id"] = identity
+        return response
+
+
+class Measured:
+    """Count and time each request under the name of its route, never under its path."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        began = time.perf_counter()
+        response = self.get_response(request)
+        metrics.observe_request(request, response.status_code, time.perf_counter() - began)
+        return response
+
+
+class ProblemPages:
+    """Turn a Problem raised by a view into its answer; keep signed-in pages out of caches."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.user.is_authenticated and "Cache-Control" not in response.headers:
+            add_never_cache_headers(response)
+        return response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if isinstance(error, errors.Problem):
+            return errors.respond(request, error)
+        return None

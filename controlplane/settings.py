@@ -1,0 +1,217 @@
+"""Django's settings. Safe with nothing set; what a site may change is in `env.py`."""
+
+from csp.constants import NONE, SELF
+
+from controlplane import env
+
+ENV = env.read()
+BASE_DIR = env.ROOT
+VAR_DIR = ENV.var
+KEYS_DIR = ENV.keys
+
+DEBUG = ENV.debug
+SECRET_KEY = env.secret_key(ENV.secret_key_file)
+ALLOWED_HOSTS = ENV.allowed_hosts
+CSRF_TRUSTED_ORIGINS = ENV.trusted_origins
+
+INSTALLED_APPS = [
+    "controlplane",
+    "accounts",
+    "policies",
+    "ingest",
+    "gates",
+    "releases",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "csp",
+    "rest_framework",
+    "drf_spectacular",
+]
+
+MIDDLEWARE = [
+    "controlplane.middleware.RequestIdentity",
+    "controlplane.middleware.Measured",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "controlplane.middleware.ProblemPages",
+]
+
+ROOT_URLCONF = "controlplane.urls"
+WSGI_APPLICATION = "controlplane.wsgi.application"
+ASGI_APPLICATION = "controlplane.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        # Before each app's own templates, so that django.contrib's never win.
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "controlplane.context.navigation",
+            ],
+            "builtins": ["controlplane.templatetags.orchid"],
+        },
+    }
+]
+
+# The database. `ENV.database` is libpq's own vocabulary; Django wants three of its names apart.
+_LIBPQ = dict(ENV.database)
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": _LIBPQ.pop("dbname"),
+        "USER": _LIBPQ.pop("user", ""),
+        "PASSWORD": _LIBPQ.pop("password", ""),
+        "HOST": _LIBPQ.pop("host", ""),
+        "PORT": _LIBPQ.pop("port", ""),
+        "OPTIONS": {
+            **_LIBPQ,
+            # Threads of a web process share a pool; a worker's child keeps one connection.
+            **(
+                {"pool": {"min_size": 1, "max_size": 12, "timeout": 5}} if ENV.database_pool else {}
+            ),
+        },
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# People
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "accounts:login"
+LOGIN_REDIRECT_URL = "hall:dashboard"
+LOGOUT_REDIRECT_URL = "accounts:login"
+PASSWORD_RESET_TIMEOUT = 3600
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+EMAIL_BACKEND = (
+    "django.core.mail.backends.smtp.EmailBackend"
+    if ENV.email_host
+    # Without a mail server a message becomes a file that the operator can read and pass on.
+    else "django.core.mail.backends.filebased.EmailBackend"
+)
+EMAIL_HOST = ENV.email_host
+EMAIL_FILE_PATH = VAR_DIR / "mail"
+DEFAULT_FROM_EMAIL = "Orchid <orchid@localhost>"
+
+# What browsers are told
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.secure_cookies
+SESSION_COOKIE_AGE = 12 * 3600
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "controlplane.pages.csrf_failed"
+SECURE_SSL_REDIRECT = False  # the proxy that ends TLS does this; behind it we see plain HTTP
+SECURE_HSTS_SECONDS = 31_536_000 if ENV.secure_cookies else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.secure_cookies else None
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# Nothing inline anywhere, so no nonce is needed: scripts and styles are files of ours.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "manifest-src": [SELF],
+    }
+}
+
+# Static files: served by WhiteNoise straight from the finders, so nothing has to be collected.
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "controlplane.staticfiles.PackagedFinder",
+]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+# Language and time
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# Machines
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "controlplane.errors.api_exception_handler",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "COERCE_DECIMAL_TO_STRING": True,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Orchid",
+    "DESCRIPTION": "Generations, gates, decisions and publications of an inference fleet.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = (
+    64 * 1024 * 1024
+)  # a batch of records; rooms set their own lower limits
+
+# Work behind the pages
+CELERY_BROKER_URL = ENV.broker_url
+CELERY_BROKER_TRANSPORT_OPTIONS = env.broker_options(ENV.broker_url)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_DEFAULT_QUEUE = "hall"
+CELERY_TASK_ROUTES = {
+    "ingest.*": {"queue": "ingest"},
+    "gates.*": {"queue": "gates"},
+    "releases.*": {"queue": "releases"},
+}
+CELERY_TASK_CREATE_MISSING_QUEUES = True
+CELERY_TASK_IGNORE_RESULT = True
+# A task is taken off the queue when it has ended, so a killed worker loses nothing.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# pgmq has no remote control, and its queue names refuse long host names.
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_TIME_LIMIT = 300
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+}

@@ -1,0 +1,119 @@
+"""Tags and filters that every template may use without loading them."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+VERDICT_LABELS = {
+    "pass": "Pass",
+    "fail": "Fail",
+    "inconclusive": "Inconclusive",
+    "no_data": "No data",
+}
+VERDICT_SIGNS = {"pass": "✓", "fail": "✕", "inconclusive": "≈", "no_data": "–"}
+
+
+@register.filter
+def verdict_label(verdict: str) -> str:
+    return VERDICT_LABELS.get(verdict, verdict)
+
+
+@register.filter
+def verdict_sign(verdict: str) -> str:
+    """A shape beside the colour, for those who don't see the colour."""
+    return VERDICT_SIGNS.get(verdict, "·")
+
+
+@register.filter
+def verdict_class(verdict: str) -> str:
+    return f"badge--{verdict.replace('_', '-')}" if verdict in VERDICT_LABELS else "badge--no-data"
+
+
+@register.filter
+def short_digest(digest: str) -> str:
+    """The first characters of a digest, as people name one to each other."""
+    return digest.removeprefix("sha256:")[:12]
+
+
+@register.filter
+def duration(milliseconds: int | None) -> str:
+    """900000 -> `15 min`; the largest unit that keeps it whole."""
+    if milliseconds is None:
+        return "not set"
+    for unit, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")):
+        if milliseconds >= unit and milliseconds % unit == 0:
+            return f"{milliseconds // unit} {name}"
+    return f"{milliseconds:,} ms"
+
+
+@register.filter
+def grouped(value: int | float | Decimal | None) -> str:
+    """Thousands in groups; an unknown figure is said to be unknown and never shown as 0."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, float):
+        return f"{value:,.10g}"
+    return f"{value:,}"
+
+
+@register.filter
+def percent(value: float | Decimal | None, digits: int = 1) -> str:
+    return "unknown" if value is None else f"{Decimal(str(value)) * 100:.{digits}f} %"
+
+
+@register.filter
+def usd(value: Decimal | str | None) -> str:
+    """Every digit there is: a cost of a success lives in the sixth decimal."""
+    return "unknown" if value is None else f"${Decimal(value):,f}"
+
+
+@register.filter
+def ago(at: datetime | None, now: datetime | None = None) -> str:
+    """`12 s ago`: coarse on purpose, the exact time is in the element's own attribute."""
+    if at is None:
+        return "never"
+    from django.utils import timezone
+
+    passed = (now or timezone.now()) - at
+    if passed < timedelta(seconds=1):
+        return "just now"
+    for unit, name in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        if passed.total_seconds() >= unit:
+            return f"{int(passed.total_seconds() // unit)} {name} ago"
+    return "just now"
+
+
+@register.filter
+def selector(where: dict[str, Any]) -> str:
+    """A selector in words: `task is extraction, tenant class is standard or trial`."""
+    if not where:
+        return "everything"
+    return ", ".join(f"{key.replace('_', ' ')} is {_either(found)}" for key, found in where.items())
+
+
+def _either(found: Any) -> str:
+    return " or ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+
+
+@register.simple_tag
+def embedded_json(value: Any, element_id: str) -> SafeString:
+    """JSON inside the page for our own script; `<` is escaped, so it can't end the element."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    escaped = text.replace("<", "\\u003C").replace(">", "\\u003E").replace("&", "\\u0026")
+    return format_html(
+        '<script type="application/json" id="{}">{}</script>', element_id, SafeString(escaped)
+    )
+
+
+@register.filter
+def beside(row: Sequence[Any], columns: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Each cell with its column."""
+    return list(zip(columns, row, strict=True))

@@ -1,0 +1,107 @@
+"""What every page view shares: the typed request, page or partial, cursor paging."""
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django_htmx.middleware import HtmxDetails
+
+from controlplane.errors import BadInput
+
+# Set for the length of one request; audit rows written on its behalf carry it.
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+class HtmxRequest(HttpRequest):
+    """A request as our views see it, after the middleware."""
+
+    htmx: HtmxDetails
+    user: Any  # accounts.User or AnonymousUser; this leaf can't import the room
+
+
+def render_page(
+    request: HttpRequest,
+    page_template: str,
+    partial_template: str | None,
+    context: dict[str, Any],
+    status: int = 200,
+) -> HttpResponse:
+    """The whole page, or only its partial when htmx asked; the page includes the same file."""
+    htmx = getattr(request, "htmx", None)
+    wants_partial = bool(htmx) and not htmx.boosted and partial_template is not None
+    template = partial_template if wants_partial and partial_template else page_template
+    response = render(request, template, context, status=status)
+    response.headers["Vary"] = "HX-Request, Cookie"
+    return response
+
+
+@dataclass(frozen=True)
+class CursorPage:
+    """One page of a list that grows at its head; `next_cursor` is empty on the last page."""
+
+    rows: list[Any]
+    next_cursor: str
+
+
+def paged(
+    rows: QuerySet[Any], cursor: str, *, field: str = "created_at", size: int = 50
+) -> CursorPage:
+    """Newest first by (time, id). Raises BadInput for a cursor that we never gave out."""
+    ordered = rows.order_by(f"-{field}", "-id")
+    if cursor:
+        at, last_id = _decoded(cursor)
+        ordered = ordered.filter(Q(**{f"{field}__lt": at}) | Q(**{field: at, "id__lt": last_id}))
+    found = list(ordered[: size + 1])
+    more = len(found) > size
+    return CursorPage(found[:size], _encoded(found[size - 1], field) if more else "")
+
+
+def _encoded(row: Model, field: str) -> str:
+    value = [getattr(row, field).isoformat(), row.pk]
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def _decoded(cursor: str) -> tuple[datetime, int]:
+    try:
+        at, last_id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        return datetime.fromisoformat(at), int(last_id)
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise BadInput(
+            "bad_cursor", "This cursor is not one of ours. Start again without it."
+        ) from error
+
+
+@dataclass(frozen=True)
+class Column:
+    """`numeric` columns are set right with figures of equal width."""
+
+    label: str
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """What `components/_figure_table.html` shows. A cell is text or an object with `__html__`."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What `components/_plot.html` shows: a Plotly figure as JSON and the table that says it."""
+
+    element_id: str
+    title: str
+    figure_json: str
+    table: Table
+    note: str = ""
