@@ -1,0 +1,180 @@
+"""The two state machines of the room, each a table, and the one landing of every move."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from django.db import models, transaction
+from django.db.models import F
+
+from accounts.guard import Actor, Permission, require
+from accounts.services import record
+from controlplane.errors import Conflict, NotFound
+from policies.models import Product
+from releases.models import Proposal, Rollout
+from releases.states import ProposalState as P
+from releases.states import RolloutState as R
+
+Row = TypeVar("Row", Proposal, Rollout)
+
+
+class Move(StrEnum):
+    """Everything that can be done to a proposal or a rollout."""
+
+    SUBMIT = "submit"
+    VOTE = "vote"
+    ACCEPT = "accept"
+    REJECT = "reject"
+    REOPEN = "reopen"
+    WITHDRAW = "withdraw"
+    PUBLISH = "publish"
+    SUPERSEDE = "supersede"
+    OPEN_STAGE = "open_stage"
+    ADVANCE = "advance"
+    COMPLETE = "complete"
+    PAUSE = "pause"
+    RESUME = "resume"
+    ROLL_BACK = "rollback"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where a move leads and the permission it needs."""
+
+    to: P | R
+    needs: Permission
+
+
+PROPOSAL_MOVES: dict[tuple[P, Move], Rule] = {
+    (P.DRAFT, Move.SUBMIT): Rule(P.IN_REVIEW, Permission.PROPOSE),
+    (P.IN_REVIEW, Move.VOTE): Rule(P.IN_REVIEW, Permission.APPROVE),
+    (P.IN_REVIEW, Move.ACCEPT): Rule(P.APPROVED, Permission.APPROVE),
+    (P.IN_REVIEW, Move.REJECT): Rule(P.REJECTED, Permission.APPROVE),
+    (P.IN_REVIEW, Move.REOPEN): Rule(P.DRAFT, Permission.VIEW),
+    (P.APPROVED, Move.REOPEN): Rule(P.DRAFT, Permission.VIEW),
+    (P.DRAFT, Move.WITHDRAW): Rule(P.WITHDRAWN, Permission.PROPOSE),
+    (P.IN_REVIEW, Move.WITHDRAW): Rule(P.WITHDRAWN, Permission.PROPOSE),
+    (P.APPROVED, Move.WITHDRAW): Rule(P.WITHDRAWN, Permission.PROPOSE),
+    (P.APPROVED, Move.PUBLISH): Rule(P.PUBLISHED, Permission.PUBLISH),
+    (P.PUBLISHED, Move.SUPERSEDE): Rule(P.SUPERSEDED, Permission.PUBLISH),
+}
+
+ROLLOUT_MOVES: dict[tuple[R, Move], Rule] = {
+    (R.RUNNING, Move.OPEN_STAGE): Rule(R.RUNNING, Permission.PUBLISH),
+    (R.RUNNING, Move.ADVANCE): Rule(R.RUNNING, Permission.PUBLISH),
+    (R.RUNNING, Move.COMPLETE): Rule(R.COMPLETED, Permission.PUBLISH),
+    (R.RUNNING, Move.PAUSE): Rule(R.PAUSED, Permission.ROLLBACK),
+    (R.PAUSED, Move.RESUME): Rule(R.RUNNING, Permission.PUBLISH),
+    (R.RUNNING, Move.ROLL_BACK): Rule(R.ROLLED_BACK, Permission.ROLLBACK),
+    (R.PAUSED, Move.ROLL_BACK): Rule(R.ROLLED_BACK, Permission.ROLLBACK),
+    (R.COMPLETED, Move.ROLL_BACK): Rule(R.ROLLED_BACK, Permission.ROLLBACK),
+}
+
+MOVES: dict[type[Proposal] | type[Rollout], dict[tuple[Any, Move], Rule]] = {
+    Proposal: PROPOSAL_MOVES,
+    Rollout: ROLLOUT_MOVES,
+}
+
+
+@dataclass
+class Change:
+    """What a move writes besides the state: columns, the audit row's words, effects on commit."""
+
+    columns: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    before: str = ""
+    after: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+    on_commit: list[Callable[[], None]] = field(default_factory=list)
+
+
+def lock_product(product_id: int) -> Product:
+    """Take the one lock that orders every decision of a product.
+
+    Always taken first, before any row of the product, so that two moves can't wait for each other.
+    It is the weak form: rows that merely refer to the product (ingest) never wait for a decision.
+    """
+    return Product.objects.select_for_update(no_key=True).get(pk=product_id)
+
+
+def land(
+    row: Row,
+    move: Move,
+    actor: Actor,
+    decide: Callable[[Row], Change],
+    *,
+    expected_version: int | None = None,
+) -> Row:
+    """Perform one move: lock, re-check everything, update, audit, and leave effects for the commit.
+
+    `decide` runs under the lock with the row as it is now. It checks what the move asks (base,
+    digest, votes), writes rows that belong to the move, and raises a problem to refuse it.
+    """
+    kind = type(row)
+    name = kind.__name__.lower()
+    with transaction.atomic():
+        product = lock_product(row.product_id)
+        fresh = _locked(kind, row.pk)
+        _check_version(name, fresh, expected_version)
+        rule = _rule(kind, fresh, move)
+        require(actor, rule.needs, product.slug)
+        change = decide(fresh)
+        _update(kind, fresh, rule, change)
+        record(
+            actor,
+            f"{name}.{move}",
+            product=product.slug,
+            obj=(name, str(fresh.pk)),
+            before=change.before,
+            after=change.after,
+            reason=change.reason,
+            data={"from": fresh.state, "to": str(rule.to), **change.data},
+        )
+        for effect in change.on_commit:
+            transaction.on_commit(effect)
+        fresh.refresh_from_db()
+    return fresh
+
+
+def allowed(row: Proposal | Rollout, move: Move) -> bool:
+    """Say whether the table has this move for the row's state (for drawing buttons)."""
+    return (row.status, move) in MOVES[type(row)]
+
+
+def _locked(kind: type[Row], pk: int) -> Row:
+    found: models.QuerySet[Row] = kind.objects.select_for_update(no_key=True, of=("self",))
+    row = found.filter(pk=pk).first()
+    if row is None:
+        raise NotFound("not_found", f"There is no {kind.__name__.lower()} {pk}.")
+    return row
+
+
+def _check_version(name: str, row: Proposal | Rollout, expected: int | None) -> None:
+    if expected is not None and row.version != expected:
+        raise Conflict(
+            "version_changed",
+            f"The {name} is at version {row.version}, you acted on version {expected}. "
+            "Look at it again before you repeat the move.",
+        )
+
+
+def _rule(kind: type[Proposal] | type[Rollout], row: Proposal | Rollout, move: Move) -> Rule:
+    rule = MOVES[kind].get((row.status, move))
+    if rule is None:
+        label = row.status.label.lower()
+        raise Conflict(
+            "move_not_allowed",
+            f"A {kind.__name__.lower()} that is {label} has no move “{move.replace('_', ' ')}”.",
+        )
+    return rule
+
+
+def _update(
+    kind: type[Proposal] | type[Rollout], row: Proposal | Rollout, rule: Rule, change: Change
+) -> None:
+    """Write conditionally on what was checked; under the lock this can only lose by a fault."""
+    columns = {"state": rule.to, "version": F("version") + 1, **change.columns}
+    seen = kind.objects.filter(pk=row.pk, version=row.version, state=row.state)
+    if seen.update(**columns) != 1:
+        raise Conflict("version_changed", "The row changed under the lock.")

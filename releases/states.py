@@ -1,0 +1,86 @@
+"""Every enumeration of the room, with its label, its colour and its named groups."""
+
+from django.db.models import TextChoices
+
+
+class ProposalState(TextChoices):
+    """Where a proposal stands between its first draft and what became of it."""
+
+    DRAFT = "draft", "Draft"
+    IN_REVIEW = "in_review", "In review"
+    APPROVED = "approved", "Approved"
+    REJECTED = "rejected", "Rejected"
+    WITHDRAWN = "withdrawn", "Withdrawn"
+    PUBLISHED = "published", "Published"
+    SUPERSEDED = "superseded", "Superseded"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this state."""
+        return _PROPOSAL_BADGES.get(self, "badge")
+
+
+class RolloutState(TextChoices):
+    """Where a rollout stands; only the first two are open."""
+
+    RUNNING = "running", "Running"
+    PAUSED = "paused", "Paused"
+    COMPLETED = "completed", "Completed"
+    ROLLED_BACK = "rolled_back", "Rolled back"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this state."""
+        return _ROLLOUT_BADGES[self]
+
+
+class PublicationKind(TextChoices):
+    """What an admission generation number was taken for."""
+
+    PUBLISH = "publish", "Publish"
+    ADVANCE = "advance", "Advance"
+    PAUSE = "pause", "Pause"
+    RESUME = "resume", "Resume"
+    ROLLBACK = "rollback", "Rollback"
+    PRICE_CHANGE = "price_change", "Price change"
+
+
+class ActivationState(TextChoices):
+    """What an edge answered to a publication."""
+
+    ACTIVE = "active", "Active"
+    REFUSED = "refused", "Refused"
+
+
+class Part(TextChoices):
+    """How a person contributed to a proposal, which bars that person from voting on it."""
+
+    AUTHOR = "author", "the author"
+    CO_EDITOR = "co_editor", "a co-editor"
+    TOKEN_OWNER = "token_owner", "the owner of the service token that wrote it"
+
+
+class Choice(TextChoices):
+    """The two votes there are."""
+
+    APPROVE = "approve", "Approve"
+    REJECT = "reject", "Reject"
+
+
+OPEN_PROPOSALS = (ProposalState.DRAFT, ProposalState.IN_REVIEW, ProposalState.APPROVED)
+WAITING_PROPOSALS = (ProposalState.IN_REVIEW, ProposalState.APPROVED)
+OPEN_ROLLOUTS = (RolloutState.RUNNING, RolloutState.PAUSED)
+
+_PROPOSAL_BADGES = {
+    ProposalState.APPROVED: "badge badge--pass",
+    ProposalState.PUBLISHED: "badge badge--pass",
+    ProposalState.REJECTED: "badge badge--fail",
+    ProposalState.IN_REVIEW: "badge badge--inconclusive",
+    ProposalState.DRAFT: "badge badge--no-data",
+}
+_ROLLOUT_BADGES = {
+    RolloutState.RUNNING: "badge badge--inconclusive",
+    RolloutState.PAUSED: "badge badge--no-data",
+    RolloutState.COMPLETED: "badge badge--pass",
+    RolloutState.ROLLED_BACK: "badge badge--fail",
+}
