@@ -94,6 +94,7 @@ class FallbackRule(Projection):
     source = models.CharField(max_length=80, blank=True)
     target = models.CharField(max_length=80, blank=True)
     deny = models.BooleanField()
+    prefer = models.BooleanField()
     where = models.JSONField()
 
 

@@ -239,6 +239,7 @@ class Migration(migrations.Migration):
                 ("source", models.CharField(blank=True, max_length=80)),
                 ("target", models.CharField(blank=True, max_length=80)),
                 ("deny", models.BooleanField()),
+                ("prefer", models.BooleanField()),
                 ("where", models.JSONField()),
                 (
                     "revision",

@@ -1,0 +1,73 @@
+"""`Idempotency-Key`: the same POST again gets the first answer again and does nothing twice."""
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.guard import actor_of
+from accounts.models import IdempotentAnswer
+from controlplane.errors import BadInput, Invalid
+
+LONGEST_KEY = 128
+Handler = Callable[..., Response]
+
+
+def idempotent(handler: Handler) -> Handler:
+    """Wrap an APIView's `post`. Without the header nothing changes.
+
+    The answer is stored in the transaction of the act: both happen or neither. Of two requests at
+    once the second waits for the first. A refusal stores nothing, so it may be tried again.
+    """
+
+    @functools.wraps(handler)
+    def answered(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+        key = request.headers.get("Idempotency-Key", "").strip()
+        if not key:
+            return handler(view, request, *args, **kwargs)
+        if len(key) > LONGEST_KEY:
+            raise BadInput("bad_idempotency_key", f"The key has at most {LONGEST_KEY} characters.")
+        with transaction.atomic():
+            claim, first = _claim(request, key)
+            if not first:
+                return _replayed(claim)
+            return _stored(claim, handler(view, request, *args, **kwargs))
+
+    return answered
+
+
+def _claim(request: Request, key: str) -> tuple[IdempotentAnswer, bool]:
+    """The row of this key, and whether it is ours to fill."""
+    digest = _digest(request)
+    claim, created = IdempotentAnswer.objects.get_or_create(
+        actor=actor_of(request).name, key=key, defaults={"request_digest": digest}
+    )
+    if not created and claim.request_digest != digest:
+        raise Invalid(
+            "idempotency_key_reused",
+            "This key was used for another request. A new request needs a new key.",
+        )
+    return claim, created
+
+
+def _digest(request: Request) -> str:
+    # Read before DRF parses the stream; Django then keeps the bytes for the parser.
+    head = f"{request.method} {request.get_full_path()}\n".encode()
+    return hashlib.sha256(head + request._request.body).hexdigest()
+
+
+def _stored(claim: IdempotentAnswer, response: Response) -> Response:
+    claim.status = response.status_code
+    claim.body = json.loads(JSONRenderer().render(response.data) or "null")
+    claim.save(update_fields=["status", "body"])
+    return response
+
+
+def _replayed(claim: IdempotentAnswer) -> Response:
+    return Response(claim.body, status=claim.status, headers={"Idempotency-Replayed": "true"})

@@ -1,0 +1,133 @@
+"""A document as people read it: its sections as tables, its text, two texts side by side."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import yaml
+
+from controlplane.web import Column, Table
+from orchid.engine import capacity, economics, memory
+from orchid.engine.document.canonical import normalised
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.pricing import demand_by_class
+
+CONTEXT_LINES = 3
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The fleet with what it costs and what it can carry, computed from the document."""
+
+    devices: int
+    groups: int
+    pool: str
+    hourly_usd: Decimal
+    steady: capacity.Load
+    after_group_loss: capacity.Load
+    residency: memory.Residency | None
+
+
+def fleet(document: PolicyDocument) -> Fleet:
+    declared = document.fleet
+    return Fleet(
+        devices=declared.devices,
+        groups=-(-declared.devices // declared.group_size),
+        pool=declared.pool or "",
+        hourly_usd=economics.hourly_ledger_usd(document),
+        steady=capacity.steady(document),
+        after_group_loss=capacity.group_loss(document),
+        residency=memory.residency(declared),
+    )
+
+
+def ledger_table(document: PolicyDocument) -> Table:
+    """Dollars an hour, line by line; the sum is the ledger that gates divide by successes."""
+    declared = document.fleet
+    devices = economics.device_usd_per_h(document)
+    each = f"{declared.devices} × ${declared.device_usd_per_h:f}"
+    return Table(
+        "Hourly ledger",
+        [Column("Line"), Column("Basis"), Column("$/h", numeric=True)],
+        [
+            ("Devices", each, f"{devices:,.2f}"),
+            ("Overhead", "allocated by policy", f"{declared.overhead_usd_per_h:,.2f}"),
+            ("Together", "", f"{economics.hourly_ledger_usd(document):,.2f}"),
+        ],
+    )
+
+
+def residency_table(ledger: memory.Residency) -> Table:
+    lines = [(name.replace("_", " "), f"{gib:f}") for name, gib in ledger.lines.items()]
+    closing = "closes exactly" if ledger.closes else f"{ledger.remainder_gib:f} unaccounted"
+    return Table(
+        "Memory of one device",
+        [Column("Line"), Column("GiB", numeric=True)],
+        [*lines, (f"Device ({closing})", f"{ledger.device_gib:f}")],
+    )
+
+
+def demand_table(document: PolicyDocument) -> Table:
+    """Largest demand first, because request counts mislead."""
+    priced = sorted(
+        demand_by_class(document).items(), key=lambda item: item[1].share_of_teu, reverse=True
+    )
+    columns = [Column("Class"), Column("Route")]
+    numbers = ("Input", "Max output", "Requests/s", "of requests", "TEU each", "TEU/s", "of TEU")
+    return Table(
+        "Demand by class",
+        [*columns, *(Column(label, numeric=True) for label in numbers)],
+        [
+            (
+                name,
+                document.classes[name].model,
+                f"{document.classes[name].input_tokens:,}",
+                f"{document.classes[name].max_output_tokens:,}",
+                f"{demand.requests_per_s:,f}",
+                f"{demand.share_of_requests * 100:.1f} %",
+                f"{demand.teu_per_request:,f}",
+                f"{demand.teu_per_s:,f}",
+                f"{demand.share_of_teu * 100:.1f} %",
+            )
+            for name, demand in priced
+        ],
+    )
+
+
+def as_yaml(given: dict[str, Any]) -> str:
+    """The document's text in the model's own order of keys, durations in milliseconds."""
+    return yaml.safe_dump(normalised(given), sort_keys=False, allow_unicode=True, width=100)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a document diff; `sign` is `+`, `-`, a space, or empty for a gap."""
+
+    sign: str
+    text: str
+
+    @property
+    def css(self) -> str:
+        return {"+": "is-added", "-": "is-removed", "": "is-gap"}.get(self.sign, "")
+
+    @property
+    def spoken(self) -> str:
+        return {"+": "added", "-": "removed"}.get(self.sign, "")
+
+
+def document_diff(before: dict[str, Any], after: dict[str, Any]) -> list[Line]:
+    """Changed lines with a few around them; a gap stands for what is equal."""
+    unified = difflib.unified_diff(
+        as_yaml(before).splitlines(), as_yaml(after).splitlines(), lineterm="", n=CONTEXT_LINES
+    )
+    return list(_lines(unified))
+
+
+def _lines(unified: Iterator[str]) -> Iterator[Line]:
+    for raw in list(unified)[2:]:
+        if raw.startswith("@@"):
+            yield Line("", raw.split("@@")[1].strip())
+        else:
+            yield Line(raw[0], raw[1:])
