@@ -8,11 +8,12 @@ import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
-from joserfc.jws import CompactSignature, JWSAlgModel, JWSRegistry
+from joserfc.jws import CompactSignature, JWSRegistry
 
 from orchid.engine.wire.contents import (
     Bundle,
@@ -60,7 +61,7 @@ class _EdDSAOnly(JWSRegistry):
 
     max_payload_length = 4 * 1024 * 1024
 
-    def get_alg(self, name: str) -> JWSAlgModel:
+    def get_alg(self, name: str) -> Any:
         if name != ALGORITHM:
             raise BundleRefused("unsigned", f"a bundle is signed with {ALGORITHM}, not {name[:32]}")
         return self.algorithms[ALGORITHM]
@@ -113,7 +114,7 @@ def etag_of(token: str) -> str:
 def _signed_payload(token: str, keys: Mapping[str, Jwk | str]) -> bytes:
     opened = _opened(token)
     kid = opened.headers().get("kid")
-    if kid not in keys:
+    if not isinstance(kid, str) or kid not in keys:
         raise BundleRefused("wrong_key", "the bundle is signed by a key that isn't trusted here")
     try:
         genuine = jws.validate_compact(opened, _ed25519(keys[kid]), registry=_registry)
@@ -140,7 +141,7 @@ def _is_canonical(part: str) -> bool:
 
 
 def _ed25519(key: Jwk | str | bytes) -> OKPKey:
-    loaded = OKPKey.import_key(key)
+    loaded = OKPKey.import_key({**key} if isinstance(key, dict) else key)
     if loaded.curve_name != "Ed25519":
         raise ValueError(f"bundles are signed with Ed25519 keys, this one is {loaded.curve_name}")
     return loaded
