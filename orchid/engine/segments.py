@@ -1,8 +1,8 @@
 """Which segment a request is in, and which rule of several speaks for it.
 
 A selector names values of bounded dimensions; `{}` takes everything. Of several that match, the one
-that names the most dimensions wins, then the one that allows the fewest values in them; an exact
-tie is a finding at proposal, and the earlier rule wins until it is resolved.
+that names the most dimensions wins; a tie is a finding at proposal, and the earlier rule wins until
+it is resolved.
 """
 
 from bisect import bisect_left
@@ -36,9 +36,9 @@ def _values(value: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def specificity(where: Where) -> tuple[int, int]:
-    """Larger is more specific: dimensions named, then how few values they allow."""
-    return len(where), -sum(len(_values(value)) for value in where.values())
+def specificity(where: Where) -> int:
+    """Dimensions named; more is more specific, however many values each allows."""
+    return len(where)
 
 
 def most_specific(rules: Iterable[Rule], dimensions: Mapping[str, str]) -> Rule | None:
@@ -49,8 +49,24 @@ def most_specific(rules: Iterable[Rule], dimensions: Mapping[str, str]) -> Rule 
 
 def may_overlap(first: Where, second: Where) -> bool:
     """Whether one request can match both selectors."""
-    shared = first.keys() & second.keys()
-    return all(set(_values(first[name])) & set(_values(second[name])) for name in shared)
+    return all(both(first, second).values())
+
+
+def both(first: Where, second: Where) -> dict[str, tuple[str, ...]]:
+    """The selector of what matches both; a dimension without values matches nothing."""
+    joined = {name: _values(value) for name, value in first.items()}
+    for name, value in second.items():
+        allowed = _values(value)
+        joined[name] = tuple(v for v in joined.get(name, allowed) if v in allowed)
+    return joined
+
+
+def implies(narrow: Where, wide: Where) -> bool:
+    """Whether every request that matches `narrow` also matches `wide`."""
+    return all(
+        name in narrow and set(_values(narrow[name])) <= set(_values(value))
+        for name, value in wide.items()
+    )
 
 
 def bucket_name(edges: tuple[int, ...], tokens: int) -> str:

@@ -1,0 +1,94 @@
+"""Dollars of the fleet over successful responses, in exact decimals."""
+
+from decimal import ROUND_DOWN, Decimal, localcontext
+
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.operation import Price
+
+SECONDS_PER_HOUR = Decimal(3600)
+#: Digits of a quotient; products and sums of the ledger are exact far below this.
+PRECISION = 50
+MILLION = Decimal(1_000_000)
+
+
+def device_usd_per_h(document: PolicyDocument) -> Decimal:
+    """All devices, busy or idle."""
+    return document.fleet.devices * document.fleet.device_usd_per_h
+
+
+def hourly_ledger_usd(document: PolicyDocument) -> Decimal:
+    """Devices and overhead (hosts, storage, network, control, validation, observability)."""
+    return device_usd_per_h(document) + document.fleet.overhead_usd_per_h
+
+
+def ledger_usd_between(document: PolicyDocument, seconds: Decimal) -> Decimal:
+    """Dollars of the generation's own fleet over a stretch of time."""
+    with localcontext(prec=PRECISION):
+        return hourly_ledger_usd(document) * seconds / SECONDS_PER_HOUR
+
+
+def cost_per_success_usd(dollars: Decimal, successes: int) -> Decimal | None:
+    """None without a success: the money is then spent for nothing, which is no price."""
+    if successes <= 0:
+        return None
+    with localcontext(prec=PRECISION):
+        return dollars / successes
+
+
+def exceeds(dollars: Decimal, successes: int, bound_usd: Decimal) -> bool:
+    """Whether the cost per success is over the bound, without a division: equality is within."""
+    return dollars > bound_usd * successes
+
+
+def successes_per_h(successes_per_s: Decimal) -> Decimal:
+    return successes_per_s * SECONDS_PER_HOUR
+
+
+def steady_cost_per_success_usd(
+    document: PolicyDocument, successes_per_s: Decimal
+) -> Decimal | None:
+    """The hourly ledger over the successes of an hour at a steady rate."""
+    if successes_per_s <= 0:
+        return None
+    with localcontext(prec=PRECISION):
+        return hourly_ledger_usd(document) / successes_per_h(successes_per_s)
+
+
+def attainment(successes: Decimal, eligible_offered: Decimal) -> Decimal | None:
+    """Successes over eligible offered requests; None when nothing was offered."""
+    return successes / eligible_offered if eligible_offered else None
+
+
+def card_usd(cost_usd: Decimal) -> Decimal:
+    """The policy card's figure: truncated to eight decimals, so that it never rounds up a cost."""
+    return cost_usd.quantize(Decimal("0.00000001"), rounding=ROUND_DOWN)
+
+
+def reserve_usd(cost_usd: Decimal, bound_usd: Decimal) -> Decimal:
+    """What is left to the bound; negative when the cost is over it."""
+    return bound_usd - cost_usd
+
+
+def upstream_usd(
+    price: Price,
+    *,
+    input_tokens: int,
+    cached_input_tokens: int = 0,
+    cache_write_tokens: int = 0,
+    output_tokens: int,
+) -> Decimal:
+    """Dollars of one attempt at a priced upstream.
+
+    `input_tokens` are those read at the full price: neither cached nor written to a cache. A tier
+    that the price does not name is charged as plain input, never as free.
+    """
+    plain = price.input_usd_per_million
+    cached = price.cached_input_usd_per_million
+    written = price.cache_write_usd_per_million
+    total = (
+        input_tokens * plain
+        + cached_input_tokens * (plain if cached is None else cached)
+        + cache_write_tokens * (plain if written is None else written)
+        + output_tokens * price.output_usd_per_million
+    )
+    return total / MILLION
