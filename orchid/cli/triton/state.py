@@ -50,18 +50,37 @@ def read_state(var: Path, pool: str) -> ServerState:
     return ServerState(**json.loads(state_path(var, pool).read_text(encoding="utf-8")))
 
 
+def ready(var: Path) -> list[ServerState]:
+    """The servers that say they are ready."""
+    files = sorted((var / "run").glob("triton-*.json"))
+    return [ServerState(**json.loads(path.read_text(encoding="utf-8"))) for path in files]
+
+
+def runs(var: Path) -> list[ServerState]:
+    """Every Triton run whose folder is still there, ended ones too, oldest first."""
+    files = (var / "triton").glob("*/*/state.json")
+    states = [ServerState(**json.loads(path.read_text(encoding="utf-8"))) for path in files]
+    return sorted(states, key=lambda state: state.started_at)
+
+
 @contextlib.contextmanager
 def published(var: Path, state: ServerState) -> Iterator[None]:
-    """Keep the state file in place for as long as the block runs; readers never see half of one."""
+    """Say that the server is ready for as long as the block runs; its run folder keeps the note."""
     path = state_path(var, state.pool)
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    _write(var / "triton" / state.pool / state.run_id / "state.json", state)
+    _write(path, state)
     try:
         yield
     finally:
         path.unlink(missing_ok=True)
+
+
+def _write(path: Path, state: ServerState) -> None:
+    """In one go, so that no reader sees half of it."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(asdict(state), indent=1) + "\n", encoding="utf-8")
+    fresh.replace(path)
 
 
 def new_run(var: Path, pool: str) -> tuple[str, Path]:
