@@ -14,7 +14,7 @@ from controlplane.celery import app as celery_app
 django_application = get_asgi_application()
 
 # The slim entry reads Django's settings, so it is imported when they are there.
-from releases.edge_asgi import create_app
+from releases.edge_asgi import create_app  # noqa: E402
 
 __all__ = ["application", "celery_app"]
 application = Starlette(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django_htmx.middleware import HtmxDetails
@@ -64,8 +64,8 @@ def paged(
     return CursorPage(found[:size], _encoded(found[size - 1], field) if more else "")
 
 
-def _encoded(row: Model, field: str) -> str:
-    value = [getattr(row, field).isoformat(), row.pk]
+def _encoded(row: Any, field: str) -> str:
+    value = [getattr(row, field).isoformat(), row.id]
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 

@@ -1,5 +1,15 @@
 """The room for machines, under /api/v1/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-api_urlpatterns: list[URLPattern] = []
+from policies import api
+
+api_urlpatterns = [
+    path("products", api.Products.as_view()),
+    path("generations", api.AllGenerations.as_view()),
+    path("products/<slug:slug>", api.ProductDetail.as_view()),
+    path("products/<slug:slug>/generations", api.Generations.as_view()),
+    path("products/<slug:slug>/generations/<int:number>", api.GenerationDetail.as_view()),
+    path("products/<slug:slug>/generations/<int:number>/revisions", api.Revisions.as_view()),
+    path("products/<slug:slug>/generations/<int:number>/diff", api.Difference.as_view()),
+]

@@ -1,6 +1,8 @@
 """Products as such, under /products/."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from policies import views
 
 app_name = "products"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [path("new", views.new_product, name="new")]

@@ -1,6 +1,7 @@
 """Reads that pages, the API, tasks and the rooms above share."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -8,7 +9,9 @@ from django.db.models import Count, Max, OuterRef, QuerySet, Subquery
 
 from accounts.roles import EVERY_PRODUCT
 from controlplane.errors import NotFound
-from orchid.engine.document.difference import Change, changes
+from orchid.engine.document import consistency
+from orchid.engine.document.difference import Change, changes, required_approvals
+from orchid.engine.document.findings import Finding
 from orchid.engine.document.load import load_document
 from orchid.engine.document.model import PolicyDocument
 from policies.models import Generation, Product, Revision
@@ -84,3 +87,36 @@ def document_of(digest: str) -> PolicyDocument:
 def difference(base_digest: str, digest: str) -> list[Change]:
     """What changed between two documents, in words and by category."""
     return changes(given_of(base_digest), given_of(digest))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two revisions side by side; the categories touched decide who must approve."""
+
+    before: Revision
+    after: Revision
+    changes: list[Change]
+    required_approvals: dict[str, int]
+
+    @property
+    def base_digest(self) -> str:
+        return self.before.digest
+
+    @property
+    def digest(self) -> str:
+        return self.after.digest
+
+
+def compared(before: Revision, after: Revision) -> Comparison:
+    found = changes(before.document, after.document)
+    required = required_approvals(document_of(before.digest), found)
+    return Comparison(before, after, found, dict(required))
+
+
+def findings(of: Revision) -> list[Finding]:
+    """What the stored document's own checks say, errors first."""
+    return findings_of(document_of(of.digest))
+
+
+def findings_of(document: PolicyDocument) -> list[Finding]:
+    return sorted(consistency.find(document), key=lambda finding: finding.severity != "error")

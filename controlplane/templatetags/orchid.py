@@ -117,3 +117,9 @@ def embedded_json(value: Any, element_id: str) -> SafeString:
 def beside(row: Sequence[Any], columns: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Each cell with its column."""
     return list(zip(columns, row, strict=True))
+
+
+@register.filter
+def words(identifier: str) -> str:
+    """`product_owner` -> `product owner`."""
+    return identifier.replace("_", " ")
