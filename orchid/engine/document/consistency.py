@@ -2,7 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from orchid.engine.document import checks_fleet, checks_operation, checks_quality
+from orchid.engine.document import (
+    checks_examples,
+    checks_fleet,
+    checks_operation,
+    checks_quality,
+)
 from orchid.engine.document.findings import Finding, Findings, RouteUtility, Subject
 from orchid.engine.document.model import PolicyDocument
 
@@ -38,10 +43,11 @@ def find(
 ) -> list[Finding]:
     """Findings, errors first. `base` is what serves now, `evidence` what is known of routes.
 
-    Demand over the fleet can be computed only where every served model has a price.
+    Demand over the fleet and the examples can be computed only where every model has a price.
     """
     subject = Subject(document, base, tuple(evidence))
     found = [finding for check in CHECKS for finding in check(subject)]
     if not any(finding.code == "model_without_factor" for finding in found):
         found.extend(checks_fleet.demand_fits(subject))
+        found.extend(checks_examples.examples_hold(subject))
     return sorted(found, key=lambda finding: finding.severity != "error")

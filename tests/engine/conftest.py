@@ -1,0 +1,30 @@
+"""The documents that the project ships, as the rules' first inputs."""
+
+from pathlib import Path
+
+import pytest
+
+from orchid.engine.document.load import LoadedDocument, load_document
+from orchid.engine.document.model import PolicyDocument
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def shipped(product: str, generation: int) -> LoadedDocument:
+    return load_document((EXAMPLES / product / f"generation-{generation}.yaml").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def loaded_reference() -> LoadedDocument:
+    return shipped("orchid-serve", 1)
+
+
+@pytest.fixture(scope="session")
+def reference(loaded_reference: LoadedDocument) -> PolicyDocument:
+    return loaded_reference.document
+
+
+@pytest.fixture(scope="session")
+def demo() -> tuple[LoadedDocument, LoadedDocument]:
+    """The two generations that the demo decides between."""
+    return shipped("orchid-demo", 1), shipped("orchid-demo", 2)

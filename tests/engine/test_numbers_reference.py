@@ -1,0 +1,173 @@
+"""The worked figures of the reference product, to the last digit that is stated."""
+
+from decimal import Decimal as D
+
+import pytest
+
+from orchid.engine.capacity import (
+    demand_teu_per_s,
+    device_teu_per_s,
+    equal_price_share,
+    group_loss,
+    safe_teu_per_s,
+    spike,
+    steady,
+    what_if,
+)
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.economics import (
+    attainment,
+    card_usd,
+    cost_per_success_usd,
+    device_usd_per_h,
+    exceeds,
+    hourly_ledger_usd,
+    ledger_usd_between,
+    reserve_usd,
+    steady_cost_per_success_usd,
+    successes_per_h,
+)
+from orchid.engine.pricing import demand_by_class, offered_requests_per_s, offered_teu_per_s
+
+SELECTED_PER_S = D("319.8")
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "tokens", "cap", "arrivals", "each", "per_s"),
+    [
+        ("classification", "compact", 256, 16, 220, 36, 7_920),
+        ("short_assistant", "full", 900, 120, 90, 345, 31_050),
+        ("long_assistant", "full", 6_000, 500, 12, 2_000, 24_000),
+        ("document_generation", "premium", 12_000, 900, 3, 7_020, 21_060),
+    ],
+)
+def test_each_class_is_priced_in_token_equivalents(
+    reference: PolicyDocument,
+    name: str,
+    model: str,
+    tokens: int,
+    cap: int,
+    arrivals: int,
+    each: int,
+    per_s: int,
+) -> None:
+    traffic, demand = reference.classes[name], demand_by_class(reference)[name]
+    assert (traffic.model, traffic.input_tokens, traffic.max_output_tokens) == (model, tokens, cap)
+    assert traffic.arrivals_per_s == arrivals
+    assert (demand.teu_per_request, demand.teu_per_s) == (each, per_s)
+
+
+def test_the_factors_are_the_declared_ones(reference: PolicyDocument) -> None:
+    factors = {"compact": D("0.45"), "full": D("1"), "premium": D("1.8")}
+    assert reference.demand.model_factor == factors
+    assert reference.demand.input_weight == D("0.25")
+
+
+def test_325_requests_a_second_are_84030_teu(reference: PolicyDocument) -> None:
+    assert offered_requests_per_s(reference) == 325
+    assert offered_teu_per_s(reference) == 84_030
+
+
+@pytest.mark.parametrize(
+    ("name", "of_requests", "of_teu"),
+    [("classification", "67.7", "9.4"), ("document_generation", "0.92", "25.1")],
+)
+def test_many_requests_can_be_little_work(
+    reference: PolicyDocument, name: str, of_requests: str, of_teu: str
+) -> None:
+    demand = demand_by_class(reference)[name]
+    assert round(demand.share_of_requests * 100, _places(of_requests)) == D(of_requests)
+    assert round(demand.share_of_teu * 100, _places(of_teu)) == D(of_teu)
+
+
+def _places(text: str) -> int:
+    return len(text.split(".")[1])
+
+
+def test_the_fleet_carries_98000_with_14_3_percent_headroom(reference: PolicyDocument) -> None:
+    fleet, load = reference.fleet, steady(reference)
+    assert (fleet.devices, fleet.raw_teu_per_s, fleet.safe_factor) == (28, 5000, D("0.70"))
+    assert device_teu_per_s(fleet) == 3_500
+    assert safe_teu_per_s(fleet) == load.capacity_teu_per_s == 98_000
+    assert load.load_share is not None
+    assert load.headroom is not None
+    assert round(load.load_share * 100, 1) == D("85.7")
+    assert round(load.headroom * 100, 1) == D("14.3")
+    assert round(load.headroom * 100, 3) == D("14.255")
+
+
+def test_loss_of_a_group_leaves_a_deficit_of_30(reference: PolicyDocument) -> None:
+    load = group_loss(reference)
+    assert load.capacity_teu_per_s == 24 * 3_500 == 84_000
+    assert (load.deficit_teu_per_s, load.fits) == (30, False)
+
+
+def test_a_spike_of_1_4_is_over_the_fleet(reference: PolicyDocument) -> None:
+    load = spike(reference, D("1.4"))
+    assert load.demand_teu_per_s == 117_642
+    assert not load.fits
+
+
+def test_the_launch_is_infeasible_before_any_loss(reference: PolicyDocument) -> None:
+    rise = {"short_assistant": D("1.6")}
+    launch = what_if(reference, factors=rise)
+    assert demand_by_class(reference)["short_assistant"].teu_per_s * D("1.6") == 49_680
+    assert demand_teu_per_s(reference, rise) - demand_teu_per_s(reference) == 18_630
+    assert launch.demand_teu_per_s == 102_660
+    assert not launch.fits
+    assert what_if(reference, factors=rise, lost_groups=1).deficit_teu_per_s == 18_660
+
+
+def test_a_candidate_on_four_devices_costs_what_a_lost_group_does(
+    reference: PolicyDocument,
+) -> None:
+    assert what_if(reference, lent_devices=4) == group_loss(reference)
+
+
+def test_equal_pricing_gives_every_request_0_31_percent(reference: PolicyDocument) -> None:
+    assert equal_price_share(reference) == D(1) / 325
+    assert round(equal_price_share(reference) * 100, 2) == D("0.31")
+
+
+def test_the_hourly_ledger_is_174_dollars(reference: PolicyDocument) -> None:
+    assert device_usd_per_h(reference) == D("134.40")
+    assert reference.fleet.overhead_usd_per_h == D("39.60")
+    assert hourly_ledger_usd(reference) == D("174.00")
+    assert ledger_usd_between(reference, D(900)) == D("43.5")
+
+
+def test_the_selected_policy_costs_0_000151136_a_success(reference: PolicyDocument) -> None:
+    cost = steady_cost_per_success_usd(reference, SELECTED_PER_S)
+    assert cost is not None
+    assert successes_per_h(SELECTED_PER_S) == 1_151_280
+    assert cost == cost_per_success_usd(D("174.00"), 1_151_280)
+    assert round(cost, 9) == D("0.000151136")
+    assert card_usd(cost) == D("0.00015113")
+
+
+def test_the_reserve_to_the_cost_gate(reference: PolicyDocument) -> None:
+    bound = reference.gates.cost_per_success_usd.max
+    cost = steady_cost_per_success_usd(reference, SELECTED_PER_S)
+    assert cost is not None
+    assert bound == D("0.00016")
+    assert reserve_usd(card_usd(cost), bound) == D("0.00000887")
+    assert round(reserve_usd(cost, bound), 12) == D("0.000008863873")
+
+
+def test_attainment_of_the_selected_policy(reference: PolicyDocument) -> None:
+    share = attainment(SELECTED_PER_S, offered_requests_per_s(reference))
+    assert share is not None
+    assert round(share * 100, 1) == D("98.4")
+    assert attainment(D(0), D(0)) is None
+
+
+def test_a_bill_17_percent_over_the_approved_price(reference: PolicyDocument) -> None:
+    assert reference.gates.cost_per_success_usd.max * D("1.17") == D("0.0001872")
+
+
+def test_the_cost_bound_itself_is_within() -> None:
+    bound = D("0.00016")
+    assert not exceeds(D("0.80"), 5_000, bound)
+    assert exceeds(D("0.800001"), 5_000, bound)
+    assert exceeds(D("0.80"), 0, bound)
+    assert cost_per_success_usd(D("0.80"), 0) is None
