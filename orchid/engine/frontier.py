@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-Kind = Literal["measured", "replayed", "declared"]
+Kind = Literal["measured", "replayed", "predicted", "declared"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,27 @@
+"""Reads that pages, the API, tasks and the room above share."""
+
+from gates.selectors.frontier import FrontierPoint, frontier
+from gates.selectors.trade import Trade, predicted
+from gates.selectors.verdicts import (
+    Figures,
+    GatesNow,
+    figures,
+    gates_now,
+    latest,
+    live_window,
+    window_for,
+)
+
+__all__ = [
+    "Figures",
+    "FrontierPoint",
+    "GatesNow",
+    "Trade",
+    "figures",
+    "frontier",
+    "gates_now",
+    "latest",
+    "live_window",
+    "predicted",
+    "window_for",
+]

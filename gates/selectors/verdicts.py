@@ -1,0 +1,148 @@
+"""What the gates say: the latest judgement of a window, and a generation's measured figures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import QuerySet
+
+from gates.models import Evaluation, Verdict, Window
+from gates.states import Metric, VerdictState
+from policies.models import Product
+
+#: Worst first.
+GRAVITY = (
+    VerdictState.FAIL,
+    VerdictState.NO_DATA,
+    VerdictState.INCONCLUSIVE,
+    VerdictState.PASS,
+)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A generation's measured figures; what was not measured is None."""
+
+    digest: str
+    utility: float | None
+    p95_ms: float | None
+    cost_per_success_usd: Decimal | None
+    attainment: float | None
+    success_per_s: Decimal | None
+    segments: list[dict[str, Any]]
+    measured_on: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One metric at a glance: the whole's verdict, and the segment that stands worst."""
+
+    metric: Metric
+    whole: Verdict
+    worst: Verdict
+    others: Sequence[Verdict]
+
+    @property
+    def worst_is_a_segment(self) -> bool:
+        return bool(self.worst.segment) and self.worst.verdict != self.whole.verdict
+
+
+@dataclass(frozen=True)
+class GatesNow:
+    """The live window and its latest judgement; both None before the first publication."""
+
+    window: Window | None
+    evaluation: Evaluation | None
+    gates: list[Gate]
+
+    @property
+    def segments(self) -> list[tuple[str, list[Verdict | None]]]:
+        """A row for the whole and for each gated segment, a cell for each metric."""
+        names = dict.fromkeys(v.segment for gate in self.gates for v in gate.others)
+        return [(name, [_cell(gate, name) for gate in self.gates]) for name in names]
+
+
+def latest(window: Window) -> Evaluation | None:
+    """The newest judgement of a window."""
+    return window.evaluations.order_by("-evaluated_at", "-id").first()
+
+
+def window_for(product: Product, publication: int, cohort: str | None = None) -> Window | None:
+    """The window of a publication; without a cohort, that of the newest generation in it."""
+    found = Window.objects.filter(product=product, publication=publication)
+    return (found.filter(cohort=cohort) if cohort else found).order_by("-opens_at", "-id").first()
+
+
+def live_window(product: Product) -> Window | None:
+    """The newest window that is still open, else the newest of all."""
+    found = Window.objects.filter(product=product).order_by("-opens_at", "-publication", "cohort")
+    return found.filter(closes_at=None).first() or found.first()
+
+
+def history(product: Product) -> QuerySet[Evaluation]:
+    """Every judgement of a product, to be paged newest first."""
+    return Evaluation.objects.filter(window__product=product).select_related("window")
+
+
+def gates_now(product: Product, window: Window | None = None) -> GatesNow:
+    """The gates at a glance for the live window, or for the window given."""
+    window = window or live_window(product)
+    evaluation = latest(window) if window else None
+    return GatesNow(window, evaluation, gates_of(evaluation) if evaluation else [])
+
+
+def gates_of(evaluation: Evaluation) -> list[Gate]:
+    """The judgement by metric, in the order of the document's gates."""
+    rows = list(evaluation.verdicts.all())
+    found = []
+    for metric in Metric:
+        mine = [row for row in rows if row.metric == metric]
+        whole = next((row for row in mine if not row.segment), None)
+        if whole:
+            mine.sort(key=lambda row: (row.segment != "", row.pk))
+            found.append(Gate(metric, whole, min(mine, key=_gravity), mine))
+    return found
+
+
+def figures(product: Product, digest: str) -> Figures | None:
+    """What was last measured of a generation; None where it never had an eligible request."""
+    windows = Window.objects.filter(product=product, digest=digest).order_by("-opens_at", "-id")
+    for window in windows[:10]:
+        evaluation = latest(window)
+        if evaluation and evaluation.figures["whole"]["populations"].get("eligible"):
+            return figures_in(window, evaluation)
+    return None
+
+
+def figures_in(window: Window, evaluation: Evaluation) -> Figures:
+    """The figures of one judgement."""
+    whole, cost = evaluation.figures["whole"], evaluation.figures["cost"]
+    successes, seconds = cost["successes"], Decimal(cost["seconds"])
+    priced = not whole["populations"].get("unpriced")
+    return Figures(
+        digest=window.digest,
+        utility=whole["utility"],
+        p95_ms=whole["p95_ms"],
+        cost_per_success_usd=Decimal(cost["usd"]) / successes if successes and priced else None,
+        attainment=whole["attainment"],
+        success_per_s=successes / seconds if seconds else None,
+        segments=evaluation.figures["segments"],
+        measured_on={
+            "publication": window.publication,
+            "cohort": window.cohort,
+            "from": evaluation.figures["from"],
+            "to": evaluation.figures["to"],
+            "requests": whole["populations"].get("eligible", 0),
+            "evaluation": evaluation.pk,
+            "evidence_digest": evaluation.evidence_digest,
+        },
+    )
+
+
+def _gravity(row: Verdict) -> int:
+    return GRAVITY.index(VerdictState(row.verdict))
+
+
+def _cell(gate: Gate, segment: str) -> Verdict | None:
+    return next((row for row in gate.others if row.segment == segment), None)

@@ -1,0 +1,40 @@
+"""Points that a product declares beside its measurements."""
+
+from typing import Any
+
+import yaml
+from django.db import transaction
+
+from controlplane.errors import BadInput
+from gates.models import DeclaredPoint
+from policies.models import Product
+
+_FIGURES = (
+    "utility",
+    "p95_ms",
+    "success_per_s",
+    "attainment",
+    "cost_per_success_usd",
+    "ledger_usd_per_h",
+)
+
+
+@transaction.atomic
+def load_declared_points(product: Product, text: str) -> list[DeclaredPoint]:
+    """Store the points of an `orchid.declared-points/v1` file; loading it again changes nothing."""
+    data = yaml.safe_load(text)
+    if not isinstance(data, dict) or data.get("schema") != "orchid.declared-points/v1":
+        raise BadInput("not_declared_points", "The file's schema is orchid.declared-points/v1.")
+    if data.get("product") != product.slug:
+        raise BadInput("other_product", f"The file is for {data.get('product')}.")
+    return [_store(product, point) for point in data["points"]]
+
+
+def _store(product: Product, point: dict[str, Any]) -> DeclaredPoint:
+    figures = {name: point.get(name) for name in _FIGURES}
+    stored, _ = DeclaredPoint.objects.update_or_create(
+        product=product,
+        name=point["name"],
+        defaults={**figures, "outcome": point.get("outcome", "")},
+    )
+    return stored

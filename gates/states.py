@@ -1,0 +1,35 @@
+"""The words of this room: verdicts, metrics, kinds of evidence."""
+
+from django.db import models
+
+
+class VerdictState(models.TextChoices):
+    PASS = "pass", "Pass"
+    FAIL = "fail", "Fail"
+    INCONCLUSIVE = "inconclusive", "Inconclusive"
+    NO_DATA = "no_data", "No data"
+
+
+class Metric(models.TextChoices):
+    """Every gate that a document can name; an unknown one is refused when it is proposed."""
+
+    COMPLETION = "completion_p95_ms", "Completion p95"
+    FIRST_TOKEN = "first_token_p95_ms", "First token p95"
+    COST = "cost_per_success_usd", "Cost per success"
+    UTILITY = "utility", "Utility index"
+    ATTAINMENT = "attainment", "Attainment"
+    VIOLATIONS = "violations", "Violations"
+
+
+class EvidenceKind(models.TextChoices):
+    FROZEN_SUITE = "frozen_suite", "Frozen suite"
+    ADVERSARIAL = "adversarial", "Adversarial suite"
+    POLICY = "policy", "Policy suite"
+    SHADOW = "shadow", "Shadow comparison"
+    ONLINE = "online", "Online outcomes"
+    HUMAN = "human", "Human evaluation"
+
+
+#: Kinds whose score can clear a floor. Online outcomes alone never do, and a policy or adversarial
+#: suite looks for violations, not for usefulness.
+SCORING_KINDS = (EvidenceKind.FROZEN_SUITE, EvidenceKind.SHADOW, EvidenceKind.HUMAN)

@@ -1,0 +1,56 @@
+"""The gates' ticks: open windows are judged as soon as their traffic is counted further."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from celery import shared_task
+from django.utils import timezone
+
+from gates.models import Window
+from gates.services.evaluation import evaluate
+from gates.services.inputs import floor
+from ingest.selectors import watermark
+from policies.selectors import document_of
+
+#: Of windows that have closed, how long late records may still change the judgement.
+LATE = timedelta(minutes=10)
+
+
+@shared_task(name="gates.evaluate_window")
+def evaluate_window(window_id: int) -> None:
+    """Judge one window; equal inputs cost nothing, so redelivery is harmless."""
+    evaluate(window_id, timezone.now())
+
+
+@shared_task(name="gates.evaluate_open_windows")
+def evaluate_open_windows() -> int:
+    """Judge every window whose inputs can have changed; returns how many."""
+    now = timezone.now()
+    due = [window.pk for window in _candidates(now) if _is_due(window, now)]
+    for pk in due:
+        evaluate(pk, now)
+    return len(due)
+
+
+def _candidates(now: datetime) -> list[Window]:
+    still = Window.objects.filter(closes_at=None) | Window.objects.filter(closes_at__gte=now - LATE)
+    return list(still.select_related("product"))
+
+
+def _is_due(window: Window, now: datetime) -> bool:
+    """The watermark moved a step, or time alone may have changed the validity."""
+    reached = watermark(window.product, now)
+    if reached is None or window.judged_to is None or window.judged_state != "ok":
+        return True
+    step = timedelta(seconds=document_of(window.digest).gates.step_s)
+    return floor(reached, step) > window.judged_to or now - reached > timedelta(seconds=30)
+
+
+BEAT: dict[str, dict[str, Any]] = {
+    # A tick that waited past its successor has nothing left to do.
+    "gates.evaluate_open_windows": {
+        "task": "gates.evaluate_open_windows",
+        "schedule": 2.0,
+        "options": {"expires": 2.0},
+    },
+}

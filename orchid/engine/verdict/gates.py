@@ -1,0 +1,195 @@
+"""All gates of a document over one window's rollups: the whole, and every gated segment.
+
+Cost is judged on the whole alone, because the ledger pays for a fleet and not for a segment;
+utility is judged against the index's bound on the whole and against its own floor in a segment.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from orchid.engine.document.contract import GatedSegment, LatencyGate
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.economics import ledger_usd_between
+from orchid.engine.histogram import count_within, percentile_ms
+from orchid.engine.outcome import LatencyBound
+from orchid.engine.segments import Where, floor_for
+from orchid.engine.verdict import cost, design_effect, shares, utility, violations
+from orchid.engine.verdict.result import Levels, Result
+from orchid.engine.verdict.traffic import Coverage, Row, Scored, Totals, total_of
+
+QUANTILE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a judgement rests on.
+
+    `rows` grow from the window's opening; `cost_rows` are those of the closed cost window, which is
+    `cost_seconds` long and ends at the watermark.
+    """
+
+    rows: Sequence[Row]
+    cost_rows: Sequence[Row]
+    cost_seconds: Decimal
+    evidence: Sequence[Scored]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The whole (no name) or one gated segment, with its sample minimum where it sets one."""
+
+    name: str
+    where: Where
+    minimum: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The results and the totals of every scope, by its name."""
+
+    results: list[Result]
+    totals: dict[str, Totals]
+    cost_totals: Totals
+    coverage: Coverage
+
+
+def scopes(document: PolicyDocument) -> list[Scope]:
+    """The whole first, then the gated segments in the document's order."""
+    return [Scope("", {}, None), *(_scope(segment) for segment in document.gates.segments)]
+
+
+def judge(document: PolicyDocument, observed: Observed) -> Judged:
+    """Every gate in every scope, at levels that allow for how many of them can fail."""
+    coverage = Coverage(document, observed.rows, observed.evidence)
+    parts = scopes(document)
+    levels = levels_of(document)
+    totals = {part.name: total_of(observed.rows, part.where, coverage) for part in parts}
+    cost_totals = total_of(observed.cost_rows, {}, coverage)
+    results = [_cost(document, cost_totals, observed.cost_seconds)]
+    for part in parts:
+        results += _statistical(document, part, totals[part.name], levels)
+    return Judged(results, totals, cost_totals, coverage)
+
+
+def levels_of(document: PolicyDocument) -> Levels:
+    """Error levels with the number of results that chance alone could fail."""
+    statistical = 2 + len(_latency_gates(document))
+    tests = statistical * len(scopes(document))
+    return Levels(document.gates.alpha_pass, document.gates.alpha_fail, tests)
+
+
+def least_utility(document: PolicyDocument, scope: Scope) -> float:
+    """The index's bound for the whole; a segment's own floor, or that bound where it has none."""
+    bound = document.gates.utility.min
+    if not scope.name:
+        return bound
+    dims = {name: value for name, value in scope.where.items() if isinstance(value, str)}
+    floor = floor_for(document, dims)
+    return bound if floor is None else floor
+
+
+def _scope(segment: GatedSegment) -> Scope:
+    return Scope(segment.name, segment.where, segment.minimum_sample)
+
+
+def _statistical(
+    document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels
+) -> Iterator[Result]:
+    for metric, clock, gate in _latency_gates(document):
+        yield _latency(document, scope, totals, levels, (metric, clock, gate))
+    yield _utility(document, scope, totals, levels)
+    yield _attainment(document, scope, totals, levels)
+    yield _violations(document, scope, totals)
+
+
+def _latency_gates(document: PolicyDocument) -> list[tuple[str, str, LatencyGate]]:
+    named = [
+        ("completion_p95_ms", "completion", document.gates.completion_p95_ms),
+        ("first_token_p95_ms", "first_token", document.gates.first_token_p95_ms),
+    ]
+    return [(metric, clock, gate) for metric, clock, gate in named if gate is not None]
+
+
+def _latency(
+    document: PolicyDocument,
+    scope: Scope,
+    totals: Totals,
+    levels: Levels,
+    named: tuple[str, str, LatencyGate],
+) -> Result:
+    metric, clock, gate = named
+    bound = LatencyBound(clock, float(gate.max))
+    within, exact = _within(totals, bound)
+    blocks = [(b.within.get(bound.key, 0), b.latency_counted) for b in totals.blocks]
+    effect = design_effect.estimate(blocks, document.gates.design_effect_prior)
+    minimum = scope.minimum or gate.minimum_sample
+    counts = shares.Counts(within, totals.of("latency_counted"), minimum, effect)
+    # The rollups' histogram follows the completion clock; other clocks have exact shares only.
+    shown = percentile_ms(totals.histogram, QUANTILE) if clock == "completion" else None
+    return shares.latency(
+        metric,
+        scope.name,
+        counts,
+        bound.max_ms,
+        shown,
+        levels,
+        exact=exact,
+        fragile_margin=document.gates.fragile_margin,
+    )
+
+
+def _within(totals: Totals, bound: LatencyBound) -> tuple[int, bool]:
+    """The exact counter of the bound; from the histogram where the bound was never counted."""
+    if bound.key in totals.within or bound.clock != "completion":
+        return totals.within.get(bound.key, 0), True
+    return count_within(totals.histogram, bound.max_ms)
+
+
+def _utility(document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels) -> Result:
+    return utility.judge(
+        scope.name,
+        totals.cells,
+        least_utility(document, scope),
+        _minimum(document, scope),
+        levels,
+        fragile_margin=document.gates.fragile_margin,
+    )
+
+
+def _attainment(document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels) -> Result:
+    blocks = [(block.successes, block.eligible) for block in totals.blocks]
+    effect = design_effect.estimate(blocks, document.gates.design_effect_prior)
+    counts = shares.Counts(
+        totals.successes, totals.of("eligible"), _minimum(document, scope), effect
+    )
+    return shares.attainment(
+        scope.name,
+        counts,
+        document.gates.attainment.min,
+        levels,
+        fragile_margin=document.gates.fragile_margin,
+    )
+
+
+def _violations(document: PolicyDocument, scope: Scope, totals: Totals) -> Result:
+    seen = violations.Delivered(totals.served, totals.of("violation"), _minimum(document, scope))
+    return violations.judge(scope.name, seen, document.gates.violations.max)
+
+
+def _cost(document: PolicyDocument, totals: Totals, seconds: Decimal) -> Result:
+    gate = document.gates.cost_per_success_usd
+    spending = cost.Spending(
+        usd=ledger_usd_between(document, seconds) + totals.cost_usd,
+        successes=totals.successes,
+        requests=totals.of("eligible"),
+        unpriced=totals.of("unpriced"),
+        minimum=gate.minimum_successes,
+        blocks=[block.successes for block in totals.blocks],
+    )
+    return cost.judge("", spending, gate.max, document.gates.fragile_margin)
+
+
+def _minimum(document: PolicyDocument, scope: Scope) -> int:
+    """One sample minimum for what counts requests; the whole takes attainment's."""
+    return scope.minimum or document.gates.attainment.minimum_sample
