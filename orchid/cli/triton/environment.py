@@ -118,13 +118,17 @@ def _install_python_backend(environment: Environment) -> None:
     shutil.copy2(packaged / "python_backend_stubs" / sysconfig.get_python_version() / stub, target)
 
 
+def library_folders() -> list[Path]:
+    """Where the interpreter's own shared library may lie, the likeliest first."""
+    libdir = Path(sysconfig.get_config_var("LIBDIR") or "/usr/lib")
+    multiarch = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
+    return [libdir, libdir / multiarch, Path("/usr/lib") / multiarch]
+
+
 def _libpython() -> Path:
     """The shared library of the running interpreter; raises when there is none."""
     name = f"libpython{sysconfig.get_python_version()}.so.1.0"
-    libdir = Path(sysconfig.get_config_var("LIBDIR") or "/usr/lib")
-    multiarch = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
-    folders = [libdir, libdir / multiarch, Path("/usr/lib") / multiarch]
-    for folder in folders:
+    for folder in library_folders():
         if (folder / name).is_file():
             return folder / name
     raise TritonUnavailableError(
