@@ -77,6 +77,7 @@ def _unshaped(request: AdmissionRequest, reason: Reason, policy: CompiledPolicy)
         min_output_tokens=None,
         deadline_ms=request.deadline_ms or policy.document.contract.deadline_ms,
         dimensions={},
+        region=request.region,
     )
     return Decision(shape, None, refusal(reason, policy, request.request_id))
 

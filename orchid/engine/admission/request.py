@@ -70,6 +70,7 @@ class Shape:
     min_output_tokens: int | None  # None: its output may not be bounded
     deadline_ms: float
     dimensions: Mapping[str, str]
+    region: str | None
 
     @property
     def due_ms(self) -> float:

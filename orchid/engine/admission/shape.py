@@ -21,6 +21,7 @@ def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reaso
     input_tokens = given if given is not None else traffic.input_tokens if traffic else 0
     output_tokens = cap if cap is not None else traffic.max_output_tokens if traffic else 0
     own_deadline = traffic.deadline_ms if traffic else None
+    population = document.contract.population
     extra = dict(request.segment)
     if request.tenant_class:
         extra.setdefault("tenant_class", request.tenant_class)
@@ -33,6 +34,7 @@ def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reaso
         min_output_tokens=traffic.min_output_tokens if traffic else None,
         deadline_ms=request.deadline_ms or own_deadline or document.contract.deadline_ms,
         dimensions=segment_of(document, request.class_, input_tokens, output_tokens, extra),
+        region=request.region or (population.region if population else None),
     )
 
 

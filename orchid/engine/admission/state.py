@@ -143,7 +143,7 @@ def share_levels(shape: Shape, route: str, pool: str) -> dict[str, str | None]:
     """A request's value of each level of the share tree."""
     request = shape.request
     return {
-        "region": request.region,
+        "region": shape.region,
         "pool": pool,
         "tenant_class": request.tenant_class or shape.dimensions.get("tenant_class"),
         "tenant": request.tenant,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from joserfc import jws
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
@@ -39,6 +40,7 @@ __all__ = [
     "Generation",
     "Generations",
     "Jwk",
+    "claimed_publication",
     "etag_of",
     "exposed",
     "live_digest",
@@ -50,6 +52,10 @@ __all__ = [
 
 ALGORITHM = "EdDSA"
 BUNDLE_TYPE = "orchid-bundle+jws"
+
+
+class _Claim(msgspec.Struct):
+    publication: int
 
 
 class _EdDSAOnly(JWSRegistry):
@@ -104,6 +110,14 @@ def verify(
     refuse_out_of_turn(bundle, floor_publication=floor_publication, active=active)
     refuse_out_of_time(bundle, now)
     return bundle
+
+
+def claimed_publication(token: str) -> int | None:
+    """The number that an offer claims, to report a refusal of it. Nothing here is verified."""
+    try:
+        return msgspec.json.decode(_opened(token).payload, type=_Claim).publication
+    except (BundleRefused, msgspec.DecodeError):
+        return None
 
 
 def etag_of(token: str) -> str:

@@ -1,7 +1,7 @@
 """The kinds of value that a record may hold, each with its bounds.
 
 Every string is a name from a bounded vocabulary and holds no white space, so no field of a record
-can carry a sentence of a prompt or of an answer.
+can carry a sentence of a prompt or of an answer; and no control character, which no store takes.
 """
 
 from datetime import datetime
@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-Name = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^\S+\Z")]
+Name = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f]+\Z")]
 Code = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9_.:-]+\Z")]
 Dimension = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}\Z")]
 Dimensions = Annotated[dict[Dimension, Name], Meta(max_length=16)]

@@ -1,0 +1,79 @@
+"""The admission generation that this edge decides by, with its policies ready for use."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from orchid.engine.admission.policy import CompiledPolicy, compile_policy
+from orchid.engine.admission.request import AdmissionRequest, Reason
+from orchid.engine.admission.shape import shape_of
+from orchid.engine.document.load import DocumentErrors, load_document
+from orchid.engine.wire.bundle import (
+    Bundle,
+    BundleRefused,
+    Exposure,
+    Generation,
+    etag_of,
+    exposed,
+    stratum_of,
+)
+
+Cohort = Literal["incumbent", "candidate"]
+
+
+@dataclass(frozen=True)
+class Active:
+    """One activated bundle."""
+
+    bundle: Bundle
+    etag: str
+    incumbent: CompiledPolicy
+    candidate: CompiledPolicy | None
+
+    def policy_for(
+        self, request: AdmissionRequest, session: str | None
+    ) -> tuple[CompiledPolicy, Cohort]:
+        """The generation a request belongs to; without a shape, the incumbent."""
+        exposure = self.bundle.exposure
+        if self.candidate is None or exposure is None:
+            return self.incumbent, "incumbent"
+        shape = shape_of(request, self.incumbent)
+        if isinstance(shape, Reason):
+            return self.incumbent, "incumbent"
+        stratum = stratum_of(exposure.strata, {**shape.dimensions, "route": shape.route})
+        unit = _unit(exposure, request, session)
+        if exposed(exposure.salt, stratum, unit, exposure.fraction):
+            return self.candidate, "candidate"
+        return self.incumbent, "incumbent"
+
+
+def _unit(exposure: Exposure, request: AdmissionRequest, session: str | None) -> str:
+    if exposure.unit == "tenant":
+        return request.tenant
+    return (session if exposure.unit == "session" else None) or request.request_id
+
+
+def activate(token: str, bundle: Bundle) -> Active:
+    """Prepare a verified bundle. Raises BundleRefused when one of its documents is unusable."""
+    candidate = bundle.generations.candidate
+    return Active(
+        bundle,
+        etag_of(token),
+        _compiled(bundle, bundle.generations.incumbent),
+        _compiled(bundle, candidate) if candidate else None,
+    )
+
+
+def _compiled(bundle: Bundle, generation: Generation) -> CompiledPolicy:
+    try:
+        loaded = load_document(generation.document)
+    except DocumentErrors as errors:
+        first = errors.errors[0]
+        raise BundleRefused(
+            "schema_error", f"schema error at {first.pointer}: found {first.found}"
+        ) from errors
+    if loaded.digest != generation.digest:
+        raise BundleRefused(
+            "digest_mismatch", f"the document is {loaded.digest}, not {generation.digest}"
+        )
+    pool = bundle.pools.get(generation.digest)
+    return compile_policy(loaded.document, digest=loaded.digest, pool=pool)

@@ -1,0 +1,120 @@
+"""The edge as an ASGI application: its routes, and the tasks that run beside them."""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+
+from orchid.edge.doors import Doors
+from orchid.edge.journal import Journal
+from orchid.edge.metrics import Metrics
+from orchid.edge.pools import read_pools
+from orchid.edge.reporter import Reporter
+from orchid.edge.service import Service
+from orchid.edge.settings import EdgeSettings
+from orchid.edge.sync import Sync
+from orchid.edge.telemetry import Telemetry
+
+log = logging.getLogger(__name__)
+
+POOLS_EVERY_S = 0.25
+EXPIRE_EVERY_S = 1.0
+
+
+def now_ms() -> float:
+    """Unix milliseconds: arrivals and deadlines come from other machines' clocks."""
+    return time.time_ns() / 1e6
+
+
+class Edge:
+    """One edge: its parts, wired."""
+
+    def __init__(self, settings: EdgeSettings) -> None:
+        self.settings, self.boot_id = settings, uuid.uuid4().hex
+        self.metrics = Metrics()
+        self.journal = Journal(settings.state_dir / "journal.sqlite")
+        self.client = httpx.AsyncClient(base_url=settings.url, headers=settings.headers, timeout=10)
+        self.service = Service(settings.product, settings.name, self.journal, self.metrics, now_ms)
+        self.sync = Sync(settings, self.client, self.metrics, self._activated)
+        self.telemetry = Telemetry(
+            self.client,
+            self.journal,
+            self.metrics,
+            self.boot_id,
+            now_ms,
+            self.service.earliest_unwritten_ms,
+        )
+        self.reporter = Reporter(
+            settings, self.client, self.sync, self.boot_id, self.service.open_sequences
+        )
+
+    def _activated(self, active: Any) -> None:
+        self.service.active = active
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Everything beside the routes: sync, reports, telemetry, pools, expiry."""
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.client.aclose)
+            stack.push_async_callback(self.journal.close)
+            await self.service.restore()
+            self.sync.start()
+            self.service.use_pools(read_pools(self.settings.pools_dir))
+            tasks = [asyncio.create_task(self._kept_up(loop)) for loop in self._loops()]
+            stack.push_async_callback(_stop, tasks)
+            yield
+
+    def _loops(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+        return [
+            self.sync.run,
+            self.reporter.run,
+            self.telemetry.run,
+            self._watch_pools,
+            self._expire,
+        ]
+
+    async def _kept_up(self, loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A task that fails is told and started again; one fault must not silence the edge."""
+        while True:
+            try:
+                await loop()
+            except Exception:
+                log.exception("%s failed and starts again", loop.__qualname__)
+                await asyncio.sleep(1.0)
+
+    async def _watch_pools(self) -> None:
+        while True:
+            self.service.use_pools(read_pools(self.settings.pools_dir))
+            await asyncio.sleep(POOLS_EVERY_S)
+
+    async def _expire(self) -> None:
+        while True:
+            await self.service.expire()
+            self.metrics.open_attempts.set(len(self.service.open))
+            await asyncio.sleep(EXPIRE_EVERY_S)
+
+
+def create_app(settings: EdgeSettings) -> Starlette:
+    """The application of one edge; its tasks run for as long as it does."""
+    edge = Edge(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with edge.running():
+            yield
+
+    app = Starlette(routes=Doors(edge.service, edge.sync, edge.telemetry).routes, lifespan=lifespan)
+    app.state.edge = edge
+    return app
+
+
+async def _stop(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,74 @@
+"""What clients of the edge send, read as strictly as a record is."""
+
+from datetime import datetime
+from typing import Literal, TypeVar
+
+import msgspec
+
+from orchid.engine.wire.diagnosis import why_refused
+from orchid.engine.wire.fields import Code, Dimensions, Instant, Milliseconds, Name, Tokens
+
+AskT = TypeVar("AskT")
+
+SettledAs = Literal[
+    "completed",
+    "failed",
+    "timed_out",
+    "cancelled",
+    "truncated",
+    "bounded",
+    "early_terminated",
+]
+
+
+class Admit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """May this request be served? Lengths that are not given are its class's."""
+
+    request_id: Name
+    class_: Name = msgspec.field(name="class")
+    tenant: Name = "-"
+    tenant_class: Name | None = None
+    region: Name | None = None
+    privacy_cell: Name | None = None
+    session: Name | None = None
+    segment: Dimensions = {}
+    input_tokens: Tokens | None = None
+    cached_input_tokens: Tokens = 0
+    max_output_tokens: Tokens | None = None
+    deadline_ms: Milliseconds | None = None  # after arrival
+    arrived_at: Instant | None = None  # the intended arrival; the edge's clock when absent
+
+
+class Settle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How an attempt ended, and that the server released its state. Times are from arrival."""
+
+    attempt_id: Name
+    status: SettledAs
+    output_tokens: Tokens | None = None
+    first_token_ms: Milliseconds | None = None
+    max_gap_ms: Milliseconds | None = None
+    completion_ms: Milliseconds | None = None
+    policy_valid: bool | None = None
+    schema_valid: bool | None = None
+    accelerator_ms: Milliseconds | None = None
+    finish_reason: Code | None = None
+
+
+class Cancel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The client gave up. An attempt that was dispatched holds its state until it is settled."""
+
+    attempt_id: Name
+    dispatched: bool = True
+
+
+def read(body: bytes, kind: type[AskT]) -> AskT:
+    """The typed question; raises RecordError with a code and a field."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise why_refused(body, error) from error
+
+
+def to_ms(moment: datetime) -> float:
+    """Unix milliseconds."""
+    return moment.timestamp() * 1000.0

@@ -1,0 +1,166 @@
+"""The request record of this edge: begun at the decision, finished at the end of the attempt."""
+
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from orchid.edge.active import Cohort
+from orchid.edge.ask import Admit, Settle
+from orchid.engine.admission.policy import CompiledPolicy
+from orchid.engine.admission.request import Decision
+from orchid.engine.segments import is_eligible
+from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
+
+INELIGIBLE = "outside_the_contract"
+
+
+def begun(
+    ask: Admit,
+    decision: Decision,
+    policy: CompiledPolicy,
+    *,
+    edge: str,
+    publication: int,
+    cohort: Cohort,
+    admission_ms: float,
+    load_state: str,
+) -> RequestRecord:
+    """A refused request's whole record, or an admitted one's as it is if nobody ever settles it."""
+    shape = decision.shape
+    eligible = is_eligible(policy.document, shape.dimensions)
+    return RequestRecord(
+        schema="orchid.request/v1",
+        request_id=ask.request_id,
+        product=policy.document.product,
+        edge=edge,
+        publication=publication,
+        digest=policy.digest,
+        cohort=cohort,
+        tenant=ask.tenant,
+        tenant_class=ask.tenant_class or shape.dimensions.get("tenant_class"),
+        region=ask.region,
+        privacy_cell=ask.privacy_cell,
+        session=ask.session,
+        class_=ask.class_,
+        segment=dict(shape.dimensions),
+        arrived_at=datetime.fromtimestamp(shape.request.arrived_ms / 1000.0, UTC),
+        deadline_ms=shape.deadline_ms,
+        admission_ms=admission_ms,
+        eligible=eligible,
+        ineligible_reason=None if eligible else INELIGIBLE,
+        input_tokens=shape.input_tokens,
+        cached_input_tokens=ask.cached_input_tokens or None,
+        max_output_tokens=shape.output_tokens,
+        decision=_decision(decision),
+        load_state=load_state,
+        outcome="rejected" if decision.offer is None else "lost",
+        released=None if decision.offer is None else False,
+    )
+
+
+def unpublished(ask: Admit, *, product: str, edge: str, arrived_ms: float) -> RequestRecord:
+    """A request that came before any generation was there to decide it by."""
+    return RequestRecord(
+        schema="orchid.request/v1",
+        request_id=ask.request_id,
+        product=product,
+        edge=edge,
+        tenant=ask.tenant,
+        class_=ask.class_,
+        arrived_at=datetime.fromtimestamp(arrived_ms / 1000.0, UTC),
+        decision=DecisionRecord(action="reject", reason="no_bundle"),
+        outcome="rejected",
+    )
+
+
+def with_attempt(
+    record: RequestRecord, attempt_id: str, decision: Decision, policy: CompiledPolicy
+) -> RequestRecord:
+    """The record of an admitted request with the attempt that is to serve it."""
+    offer = decision.offer
+    assert offer is not None
+    attempt = AttemptRecord(
+        attempt_id=attempt_id,
+        route=offer.route,
+        pool=offer.pool,
+        model=offer.route,
+        manifest=policy.routes[offer.route].manifest,
+        status="lost",
+        start_ms=record.admission_ms,
+        teu_predicted=offer.teu,
+    )
+    return replace(record, attempts=(attempt,))
+
+
+def finished(
+    record: RequestRecord, settle: Settle, policy: CompiledPolicy | None, ended_ms: float
+) -> RequestRecord:
+    """The record of an attempt that its client has settled, `ended_ms` after arrival."""
+    attempt, bounded = record.attempts[0], _is_bounded(record, settle)
+    status = "bounded" if bounded else settle.status
+    observed = None
+    if policy is not None and attempt.route is not None and settle.output_tokens is not None:
+        route = policy.routes[attempt.route]
+        observed = policy.teu(route, record.input_tokens or 0, settle.output_tokens)
+    return replace(
+        record,
+        outcome=status,
+        released=True,
+        output_tokens=settle.output_tokens,
+        first_token_ms=settle.first_token_ms,
+        max_gap_ms=settle.max_gap_ms,
+        completion_ms=settle.completion_ms,
+        policy_valid=settle.policy_valid,
+        schema_valid=settle.schema_valid,
+        stop_reason=settle.finish_reason,
+        attempts=(
+            replace(
+                attempt,
+                status=status,
+                stop_reason=settle.finish_reason,
+                accelerator_ms=settle.accelerator_ms,
+                useful_tokens=settle.output_tokens,
+                teu_observed=observed,
+                released_ms=ended_ms,
+            ),
+        ),
+    )
+
+
+def cancelled(record: RequestRecord, ended_ms: float) -> RequestRecord:
+    """The record of an attempt that was given up before it was dispatched."""
+    attempt = replace(record.attempts[0], status="cancelled", cancel_requested_ms=ended_ms)
+    return replace(record, outcome="cancelled", released=True, attempts=(attempt,))
+
+
+def cancel_asked(record: RequestRecord, asked_ms: float) -> RequestRecord:
+    """The record remembers when its client gave up; the attempt still holds its state."""
+    attempt = replace(record.attempts[0], cancel_requested_ms=asked_ms)
+    return replace(record, attempts=(attempt,))
+
+
+def _is_bounded(record: RequestRecord, settle: Settle) -> bool:
+    """An output that was admitted with a bound and ran up to it is bounded, not complete."""
+    decided = record.decision
+    if decided is None or decided.action != "bound" or decided.output_tokens is None:
+        return False
+    return settle.status == "completed" and (settle.output_tokens or 0) >= decided.output_tokens
+
+
+def _decision(decision: Decision) -> DecisionRecord:
+    offer = decision.offer
+    if offer is None:
+        route = decision.shape.route or None
+        return DecisionRecord(action="reject", route=route, reason=decision.reason)
+    return DecisionRecord(
+        action=offer.action.value,
+        route=offer.route,
+        reason=offer.reason,
+        teu=offer.teu,
+        live_tokens=offer.live_tokens,
+        queue_ms=offer.prediction.queue_ms,
+        prefill_ms=offer.prediction.prefill_ms,
+        decode_ms=offer.prediction.decode_ms,
+        completion_ms=offer.completion_ms,
+        output_tokens=offer.output_tokens,
+    )

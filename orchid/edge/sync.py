@@ -1,0 +1,159 @@
+"""Follows the control plane: long-polls for the next bundle, activates it or refuses it, says so.
+
+The tag that is sent is that of the *active* bundle. A refused one is therefore offered again until
+it, or a better one, is activated.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import httpx
+import msgspec
+
+from orchid.edge.active import Active, activate
+from orchid.edge.disk import Kept, kept_bundle, read_kept, write_kept
+from orchid.edge.metrics import Metrics
+from orchid.edge.settings import EdgeSettings
+from orchid.engine.wire.bundle import BundleRefused, Jwk, claimed_publication, verify
+
+log = logging.getLogger(__name__)
+
+WAIT_S = 30
+SHORTEST_RETRY_S, LONGEST_RETRY_S = 0.5, 5.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the control plane is to be told: an activation, or a refusal with its reason."""
+
+    publication: int | None
+    state: str  # active | refused
+    reason: str = ""
+
+
+class _Keys(msgspec.Struct):
+    keys: dict[str, Jwk]
+
+
+class Sync:
+    """One edge's bundle. `on_active` is called before the activation is reported."""
+
+    def __init__(
+        self,
+        settings: EdgeSettings,
+        client: httpx.AsyncClient,
+        metrics: Metrics,
+        on_active: Callable[[Active], None],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._settings, self._client, self._metrics = settings, client, metrics
+        self._on_active, self._now = on_active, now
+        self._kept = Kept()
+        self.active: Active | None = None
+        self.refusal: Report | None = None
+        self.unreported: Report | None = None
+        self.changed = asyncio.Event()  # set when there is something to report
+
+    def start(self) -> None:
+        """Decide by what is on disk, when that is still what a trusted key signed."""
+        self._kept = read_kept(self._settings.state_dir)
+        try:
+            bundle = kept_bundle(self._kept, self._settings.product)
+            if bundle is not None and self._kept.token is not None:
+                self._become(activate(self._kept.token, bundle))
+        except BundleRefused as refused:
+            self._refuse(refused, None)
+
+    async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        """Follow for ever. Failures and refusals wait longer each time, with jitter."""
+        failures = 0
+        while True:
+            failures = 0 if await self.poll_once() else failures + 1
+            if failures:
+                longest = min(LONGEST_RETRY_S, SHORTEST_RETRY_S * 2**failures)
+                await sleep(random.uniform(SHORTEST_RETRY_S, longest))  # noqa: S311 (no secret)
+
+    async def poll_once(self) -> bool:
+        """One long poll. True when the control plane answered and what it offered is active."""
+        try:
+            if not self._kept.keys:
+                await self._register()
+            answer = await self._client.get(
+                f"/edge/v1/products/{self._settings.product}/bundle",
+                headers=self._conditions(),
+                timeout=httpx.Timeout(10.0, read=WAIT_S + 10.0),
+            )
+        except (httpx.HTTPError, msgspec.DecodeError) as problem:
+            log.info("the control plane can't be reached: %s", problem or type(problem).__name__)
+            return False
+        if answer.status_code == 304:
+            return True
+        if answer.status_code != 200:
+            log.info("no bundle: %s %s", answer.status_code, answer.text[:200])
+            return False
+        return self.offered(answer.text)
+
+    def offered(self, token: str) -> bool:
+        """Activate an offered bundle, or keep the active one and remember why."""
+        try:
+            bundle = verify(
+                token,
+                self._kept.keys,
+                product=self._settings.product,
+                floor_publication=self._kept.floor,
+                now=self._now(),
+                active=self.active.bundle if self.active else None,
+            )
+            active = activate(token, bundle)
+        except BundleRefused as refused:
+            self._refuse(refused, claimed_publication(token))
+            return False
+        self._keep(active, token)
+        self._become(active)
+        return True
+
+    def _conditions(self) -> dict[str, str]:
+        waiting = {"Prefer": f"wait={WAIT_S}"}
+        return waiting | {"If-None-Match": self.active.etag} if self.active else waiting
+
+    async def _register(self) -> None:
+        """The first contact: pin the keys that this control plane shows for our token."""
+        answer = await self._client.get(f"/edge/v1/products/{self._settings.product}/keys")
+        answer.raise_for_status()
+        keys = msgspec.json.decode(answer.content, type=_Keys).keys
+        self._kept = msgspec.structs.replace(self._kept, keys=keys)
+        write_kept(self._settings.state_dir, self._kept)
+
+    def _keep(self, active: Active, token: str) -> None:
+        """On disk first: what is decided by after a restart is never older than what was."""
+        self._kept = Kept(
+            keys={**self._kept.keys, **active.bundle.next_keys},
+            floor=max(self._kept.floor, active.bundle.publication),
+            token=token,
+            accepted_at=self._now(),
+        )
+        write_kept(self._settings.state_dir, self._kept)
+
+    def _become(self, active: Active) -> None:
+        self.active, self.refusal = active, None
+        self._on_active(active)
+        self._metrics.publication.set(active.bundle.publication)
+        log.info("active: publication %s", active.bundle.publication)
+        self._report(Report(active.bundle.publication, "active"))
+
+    def _refuse(self, refused: BundleRefused, number: int | None) -> None:
+        """Keep what is active. The number is what the offer claims, signed or not."""
+        report = Report(number, "refused", f"{refused.code}: {refused.message}")
+        self._metrics.refused_bundles.labels(refused.code).inc()
+        if report != self.refusal:
+            log.warning("refused an offered bundle: %s", refused)
+            self._report(report)
+        self.refusal = report
+
+    def _report(self, report: Report) -> None:
+        self.unreported = report
+        self.changed.set()

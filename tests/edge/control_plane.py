@@ -1,0 +1,153 @@
+"""A control plane in the small: serves whatever token it is told to, remembers all it hears."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import uvicorn
+from joserfc.jwk import OKPKey
+from small_policy import small_document
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from orchid.engine.document.load import load_document
+from orchid.engine.wire.bundle import Bundle, Generation, Generations, etag_of, public_jwk, sign
+from orchid.engine.wire.records import RequestRecord, parse_ndjson
+
+PRODUCT = "orchid-small"
+
+
+def new_key() -> bytes:
+    return OKPKey.generate_key("Ed25519").as_pem(private=True)
+
+
+def bundle(publication: int, pool: str = "one", **changes: Any) -> Bundle:
+    """A publication of the small document, changed by paths as `small_document` takes them."""
+    loaded = load_document(small_document(**changes))
+    now = datetime.now(UTC)
+    return Bundle(
+        product=PRODUCT,
+        publication=publication,
+        kind="publish",
+        issued_at=now,
+        not_before=now,
+        expires_at=now + timedelta(days=1),
+        generations=Generations(Generation(loaded.digest, loaded.given)),
+        pools={loaded.digest: pool},
+    )
+
+
+class ControlPlane:
+    """Speaks the edge's side of HTTP on a loopback port."""
+
+    def __init__(self) -> None:
+        self.key = new_key()
+        self.token: str | None = None
+        self.activations: list[dict[str, Any]] = []
+        self.batches: dict[str, bytes] = {}
+        self.headers: list[dict[str, str]] = []
+        self.tags: list[str | None] = []
+        self.ingest_status = 202
+        self.url = ""
+        self._changed = asyncio.Event()
+
+    def publish(self, published: Bundle, *, key: bytes | None = None, kid: str = "k1") -> None:
+        self.serve(sign(published, key or self.key, kid))
+
+    def serve(self, token: str) -> None:
+        self.token = token
+        self._pulse()
+
+    @property
+    def records(self) -> list[RequestRecord]:
+        parsed = [parse_ndjson(body) for body in self.batches.values()]
+        assert not any(batch.rejected for batch in parsed)
+        return [record for batch in parsed for _, record in batch.records]
+
+    async def until(self, ready: Any, within_s: float = 5.0) -> None:
+        """Wait until something this control plane heard makes `ready()` true."""
+        async with asyncio.timeout(within_s):
+            while not ready():
+                await self._changed.wait()
+
+    def activated(self, publication: int) -> bool:
+        return any(
+            heard["publication"] == publication and heard["state"] == "active"
+            for heard in self.activations
+        )
+
+    def refusals(self) -> list[str]:
+        return [heard["reason"] for heard in self.activations if heard["state"] == "refused"]
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        config = uvicorn.Config(
+            self._app(), log_level="critical", timeout_graceful_shutdown=1, ws="none"
+        )
+        server = uvicorn.Server(config)
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            self._pulse()
+            await task
+            listener.close()
+
+    def _app(self) -> Starlette:
+        base = f"/edge/v1/products/{PRODUCT}"
+        return Starlette(
+            routes=[
+                Route(f"{base}/keys", self._keys),
+                Route(f"{base}/bundle", self._bundle),
+                Route(f"{base}/activations", self._activation, methods=["POST"]),
+                Route("/api/v1/ingest/requests", self._ingest, methods=["POST"]),
+            ]
+        )
+
+    async def _keys(self, request: Request) -> Response:
+        assert request.headers["Authorization"] == "Bearer orc_edge_test"
+        return JSONResponse({"edge": "e1", "keys": {"k1": public_jwk(self.key)}})
+
+    async def _bundle(self, request: Request) -> Response:
+        tag = request.headers.get("If-None-Match")
+        self.tags.append(tag)
+        for _ in range(100):
+            if self.token is not None and etag_of(self.token) != tag:
+                headers = {"ETag": etag_of(self.token)}
+                return Response(self.token, media_type="application/jose", headers=headers)
+            if self.token is None:
+                return Response(status_code=404)
+            if await request.is_disconnected():
+                break
+            await self._next_change(0.2)
+        return Response(status_code=304)
+
+    async def _next_change(self, within_s: float) -> None:
+        try:
+            await asyncio.wait_for(self._changed.wait(), within_s)
+        except TimeoutError:
+            return
+
+    async def _activation(self, request: Request) -> Response:
+        self.activations.append(await request.json())
+        self._pulse()
+        return JSONResponse({"recorded": True})
+
+    async def _ingest(self, request: Request) -> Response:
+        if self.ingest_status == 202:
+            self.batches[request.headers["Batch-Id"]] = await request.body()
+            self.headers.append(dict(request.headers))
+        self._pulse()
+        return Response(status_code=self.ingest_status)
+
+    def _pulse(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
