@@ -1,5 +1,10 @@
 """The room for machines, under /api/v1/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-api_urlpatterns: list[URLPattern] = []
+from accounts import api
+
+api_urlpatterns = [
+    path("audit", api.Audit.as_view()),
+    path("audit/verify", api.AuditVerification.as_view()),
+]

@@ -61,11 +61,16 @@ def roles_of(actor: Actor, product_slug: str) -> frozenset[str]:
     return frozenset(grants.values_list("role", flat=True))
 
 
+def permissions_in(actor: Actor, product_slug: str) -> frozenset[Permission]:
+    """Everything that the actor may do in a product."""
+    if actor.kind == ActorKind.SYSTEM:
+        return SYSTEM
+    return frozenset().union(*(PERMISSIONS[role] for role in roles_of(actor, product_slug)))
+
+
 def may(actor: Actor, permission: Permission, product_slug: str) -> bool:
     """Ask with `*` for what concerns no single product."""
-    if actor.kind == ActorKind.SYSTEM:
-        return permission in SYSTEM
-    return any(permission in PERMISSIONS[role] for role in roles_of(actor, product_slug))
+    return permission in permissions_in(actor, product_slug)
 
 
 def require(actor: Actor, permission: Permission, product_slug: str) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.guard import Actor, Permission, require
 from accounts.models import AuditEvent, AuditPending, Credential, Grant, User
 from accounts.roles import EVERY_PRODUCT, MACHINES, PEOPLE
-from controlplane.errors import BadInput, Conflict
+from controlplane.errors import BadInput, Conflict, NotFound
 from controlplane.web import request_id
 
 
@@ -93,10 +93,15 @@ def issue_credential(
 
 
 @transaction.atomic
-def revoke_credential(actor: Actor, credential_id: int, reason: str) -> Credential:
-    """End a credential at once; doing it twice changes nothing."""
-    credential = Credential.objects.select_for_update().get(pk=credential_id)
-    require(actor, Permission.ADMINISTER, credential.product_slug)
+def revoke_credential(
+    actor: Actor, credential_id: int, reason: str, product_slug: str
+) -> Credential:
+    """End a credential of the product at once; doing it twice changes nothing."""
+    require(actor, Permission.ADMINISTER, product_slug)
+    rows = Credential.objects.select_for_update()
+    credential = rows.filter(pk=credential_id, product_slug=product_slug).first()
+    if credential is None:
+        raise NotFound("not_found", f"{product_slug} has no such credential.")
     if credential.revoked_at is None:
         credential.revoked_at = timezone.now()
         credential.save(update_fields=["revoked_at"])

@@ -1,8 +1,8 @@
-"""Signing in and out, and the audit trail."""
+"""Signing in and out, who has access to a product, and the audit trail."""
 
 from django.urls import path
 
-from accounts import views
+from accounts import access, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -16,4 +16,10 @@ urlpatterns = [
         name="password_reset_confirm",
     ),
     path("password-reset/done", views.ResetDone.as_view(), name="password_reset_complete"),
+    path("invitations/<str:secret>", views.invitation, name="invitation"),
+    path("audit/", views.audit, name="audit"),
+    path("products/<slug:slug>/access/", access.access, name="access"),
+    path("products/<slug:slug>/access/invite", access.invite, name="invite"),
+    path("products/<slug:slug>/access/credentials", access.issue, name="issue"),
+    path("products/<slug:slug>/access/revoke", access.revoke, name="revoke"),
 ]

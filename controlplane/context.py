@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
-from accounts.guard import Permission, actor_of, may
+from accounts.guard import Permission, actor_of, permissions_in, products_with
 
 # Name, label, permission.
 PRODUCT_PAGES: tuple[tuple[str, str, Permission], ...] = (
@@ -18,6 +18,7 @@ PRODUCT_PAGES: tuple[tuple[str, str, Permission], ...] = (
     ("releases:edges", "Edges", Permission.VIEW),
     ("ingest:sources", "Sources", Permission.VIEW),
     ("gates:evidence", "Evidence", Permission.VIEW),
+    ("accounts:access", "Access", Permission.ADMINISTER),
 )
 
 
@@ -29,24 +30,30 @@ class NavItem:
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """The product's pages that this person may open; empty outside a product."""
-    match = request.resolver_match
-    slug = match.kwargs.get("slug", "") if match else ""
+    """The pages that this person may open: of the product, and of the trail."""
     user = getattr(request, "user", None)
-    if not slug or user is None or not user.is_authenticated:
-        return {"product_slug": "", "product_nav": []}
+    if user is None or not user.is_authenticated:
+        return {"product_slug": "", "product_nav": [], "may_audit": False}
     actor = actor_of(request)
-    if not may(actor, Permission.VIEW, slug):
-        return {"product_slug": "", "product_nav": []}
-    items = [_item(request, name, label, slug) for name, label, _permission in PRODUCT_PAGES]
-    return {"product_slug": slug, "product_nav": [item for item in items if item]}
+    slug = request.resolver_match.kwargs.get("slug", "") if request.resolver_match else ""
+    held = permissions_in(actor, slug) if slug else frozenset()
+    pages = [name for name in PRODUCT_PAGES if name[2] in held and _there(name[0])]
+    return {
+        "product_slug": slug if held else "",
+        "product_nav": [_item(request, name, label, slug) for name, label, _ in pages],
+        "may_audit": bool(products_with(actor, Permission.AUDIT)),
+    }
 
 
-def _item(request: HttpRequest, name: str, label: str, slug: str) -> NavItem | None:
-    try:
-        url = reverse(name, kwargs={"slug": slug})
-    except NoReverseMatch:
-        return None
-    is_root = url == f"/products/{slug}/"
-    current = request.path == url if is_root else request.path.startswith(url)
+def _item(request: HttpRequest, name: str, label: str, slug: str) -> NavItem:
+    url = reverse(name, kwargs={"slug": slug})
+    at_root = url.count("/") == 3  # the overview begins every other address
+    current = request.path == url if at_root else request.path.startswith(url)
     return NavItem(label, url, current)
+
+
+def _there(name: str) -> bool:  # TEMPORARY until every room has its pages
+    try:
+        return bool(reverse(name, kwargs={"slug": "x"}))
+    except NoReverseMatch:
+        return False

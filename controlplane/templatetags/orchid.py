@@ -40,7 +40,7 @@ def verdict_class(verdict: str) -> str:
 @register.filter
 def short_digest(digest: str) -> str:
     """The first characters of a digest, as people name one to each other."""
-    return digest.removeprefix("sha256:")[:12]
+    return digest.removeprefix("sha256:")[:12] if digest.startswith("sha256:") else digest
 
 
 @register.filter
@@ -61,18 +61,24 @@ def grouped(value: int | float | Decimal | None) -> str:
         return "unknown"
     if isinstance(value, float):
         return f"{value:,.10g}"
-    return f"{value:,}"
+    text = f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @register.filter
 def percent(value: float | Decimal | None, digits: int = 1) -> str:
-    return "unknown" if value is None else f"{Decimal(str(value)) * 100:.{digits}f} %"
+    if value is None:
+        return "unknown"
+    return f"{Decimal(str(value)) * 100:.{digits}f} %".replace("-", "−")
 
 
 @register.filter
 def usd(value: Decimal | str | None) -> str:
     """Every digit there is: a cost of a success lives in the sixth decimal."""
-    return "unknown" if value is None else f"${Decimal(value):,f}"
+    if value is None:
+        return "unknown"
+    whole, _, cents = f"{Decimal(value):,f}".partition(".")
+    return f"${whole}.{cents.rstrip('0'):0<2}"
 
 
 @register.filter

@@ -1,0 +1,99 @@
+"""A role promised by a link: made by an owner, taken up once by whoever holds the link."""
+
+import secrets
+from datetime import timedelta
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.guard import Actor, Permission, person, require
+from accounts.models import Grant, Invitation, User
+from accounts.roles import PEOPLE
+from accounts.services import record, token_hash
+from controlplane.errors import BadInput, Conflict, NotFound
+
+VALID_FOR = timedelta(days=7)
+
+
+@transaction.atomic
+def invite(actor: Actor, *, email: str, role: str, product_slug: str) -> tuple[Invitation, str]:
+    """A new invitation and its secret, which goes into the link and is not kept."""
+    require(actor, Permission.ADMINISTER, product_slug)
+    if role not in PEOPLE:
+        raise BadInput("unknown_role", f"A person's role is one of {', '.join(PEOPLE)}.")
+    if actor.user is None:
+        raise BadInput("person_only", "A person invites, so that somebody answers for it.")
+    secret = secrets.token_urlsafe(32)
+    invitation = Invitation.objects.create(
+        email=email,
+        role=role,
+        product_slug=product_slug,
+        secret_hash=token_hash(secret),
+        invited_by=actor.user,
+        expires_at=timezone.now() + VALID_FOR,
+    )
+    record(
+        actor,
+        "invitation.sent",
+        product=product_slug,
+        obj=("invitation", invitation.pk),
+        data={"email": email, "role": role},
+    )
+    return invitation, secret
+
+
+def opened(secret: str, *, lock: bool = False) -> Invitation:
+    """The invitation behind a link; raises NotFound when unknown, used or out of date."""
+    rows = Invitation.objects.select_for_update() if lock else Invitation.objects
+    found = rows.filter(
+        secret_hash=token_hash(secret), accepted_at__isnull=True, expires_at__gt=timezone.now()
+    ).first()
+    if found is None:
+        raise NotFound(
+            "invitation_closed", "This invitation was used, or its week is over. Ask for another."
+        )
+    return found
+
+
+@transaction.atomic
+def join(secret: str, *, username: str, password: str, display_name: str) -> User:
+    """Make the person and give the promised role."""
+    invitation = opened(secret, lock=True)
+    user = User(username=username, display_name=display_name, email=invitation.email)
+    try:
+        validate_password(password, user)
+    except ValidationError as weak:
+        raise BadInput("weak_password", " ".join(weak.messages)) from weak
+    user.set_password(password)
+    try:
+        with transaction.atomic():
+            user.save()
+    except IntegrityError as taken:
+        raise Conflict("name_taken", f"{username} is taken; choose another name.") from taken
+    _settle(invitation, user)
+    return user
+
+
+@transaction.atomic
+def accept(secret: str, user: User) -> Invitation:
+    """Give the promised role to somebody who is here already."""
+    invitation = opened(secret, lock=True)
+    _settle(invitation, user)
+    return invitation
+
+
+def _settle(invitation: Invitation, user: User) -> None:
+    Grant.objects.get_or_create(
+        user=user, role=invitation.role, product_slug=invitation.product_slug
+    )
+    invitation.accepted_at, invitation.accepted_by = timezone.now(), user
+    invitation.save(update_fields=["accepted_at", "accepted_by"])
+    record(
+        person(user),
+        "invitation.accepted",
+        product=invitation.product_slug,
+        obj=("invitation", invitation.pk),
+        data={"role": invitation.role, "invited_by": invitation.invited_by.username},
+    )
