@@ -1,5 +1,14 @@
-"""The room for machines, under /api/v1/."""
+"""The room for machines, under /api/v1/; each address with the product in its path or its query."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-api_urlpatterns: list[URLPattern] = []
+from gates import api
+
+api_urlpatterns: list[URLPattern] = [
+    path("products/<slug:slug>/evidence", api.EvidenceCells.as_view(), name="product-evidence"),
+    path("products/<slug:slug>/verdicts", api.Verdicts.as_view(), name="product-verdicts"),
+    path("products/<slug:slug>/check", api.Check.as_view(), name="product-check"),
+    path("evidence", api.EvidenceCells.as_view(), name="evidence"),
+    path("verdicts", api.Verdicts.as_view(), name="verdicts"),
+    path("check", api.Check.as_view(), name="check"),
+]

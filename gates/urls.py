@@ -1,6 +1,14 @@
 """Pages of the room, under /products/<slug>/."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
+
+from gates import views
 
 app_name = "gates"
-urlpatterns: list[URLPattern] = []
+urlpatterns: list[URLPattern] = [
+    path("gates/", views.now, name="now"),
+    path("gates/evaluations/", views.evaluations, name="evaluations"),
+    path("gates/evaluations/<int:pk>/", views.evaluation, name="evaluation"),
+    path("evidence/", views.evidence, name="evidence"),
+    path("evidence/push/", views.push, name="push"),
+]

@@ -30,7 +30,7 @@ RECORDED = 5_000
 
 @dataclass(frozen=True)
 class Traded:
-    """One figure before and after, as decimal text in its unit; `how` tells where `after` is from."""
+    """One figure before and after, as decimal text in its unit; `how` is where `after` is from."""
 
     metric: str
     label: str

@@ -110,7 +110,7 @@ def figures(product: Product, digest: str) -> Figures | None:
     windows = Window.objects.filter(product=product, digest=digest).order_by("-opens_at", "-id")
     for window in windows[:10]:
         evaluation = latest(window)
-        if evaluation and evaluation.figures["whole"]["populations"].get("eligible"):
+        if evaluation and _eligible(evaluation):
             return figures_in(window, evaluation)
     return None
 
@@ -138,6 +138,10 @@ def figures_in(window: Window, evaluation: Evaluation) -> Figures:
             "evidence_digest": evaluation.evidence_digest,
         },
     )
+
+
+def _eligible(evaluation: Evaluation) -> int:
+    return int(evaluation.figures.get("whole", {}).get("populations", {}).get("eligible", 0))
 
 
 def _gravity(row: Verdict) -> int:
