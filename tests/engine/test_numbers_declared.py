@@ -1,6 +1,6 @@
 """The declared points of the reference product: data of the example, held to what is stated."""
 
-from decimal import Decimal as D
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def test_every_degraded_trial_passes_its_gates(reference: PolicyDocument) -> Non
     gates = reference.gates
     for trial in TRIALS.values():
         assert trial["p95_ms"] <= gates.completion_p95_ms.max
-        assert D(trial["cost_per_success_usd"]) <= gates.cost_per_success_usd.max
+        assert Decimal(trial["cost_per_success_usd"]) <= gates.cost_per_success_usd.max
         assert trial["utility"] >= gates.utility.min
         assert trial["attainment"] >= gates.attainment.min
 
@@ -61,29 +61,29 @@ def test_every_degraded_trial_passes_its_gates(reference: PolicyDocument) -> Non
 @pytest.mark.parametrize("name", ["static batch 8", "dynamic batch 8", SELECTED])
 def test_a_declared_cost_follows_from_the_ledger_that_it_names(name: str) -> None:
     point = POINTS[name]
-    cost = D(point["ledger_usd_per_h"]) / (D(point["success_per_s"]) * 3600)
-    stated = D(point["cost_per_success_usd"])
-    assert abs(cost - stated) < D("0.0000005")
+    cost = Decimal(point["ledger_usd_per_h"]) / (Decimal(point["success_per_s"]) * 3600)
+    stated = Decimal(point["cost_per_success_usd"])
+    assert abs(cost - stated) < Decimal("0.0000005")
 
 
 def test_only_the_selected_point_follows_from_the_products_own_ledger(
     reference: PolicyDocument,
 ) -> None:
-    def derived(name: str) -> D:
-        cost = steady_cost_per_success_usd(reference, D(POINTS[name]["success_per_s"]))
+    def derived(name: str) -> Decimal:
+        cost = steady_cost_per_success_usd(reference, Decimal(POINTS[name]["success_per_s"]))
         assert cost is not None
         return cost
 
-    assert hourly_ledger_usd(reference) == D(POINTS[SELECTED]["ledger_usd_per_h"])
-    assert card_usd(derived(SELECTED)) == D(POINTS[SELECTED]["cost_per_success_usd"])
-    assert round(derived("static batch 8"), 8) == D("0.00016841")
-    assert card_usd(derived("dynamic batch 8")) == D("0.00015324")
+    assert hourly_ledger_usd(reference) == Decimal(POINTS[SELECTED]["ledger_usd_per_h"])
+    assert card_usd(derived(SELECTED)) == Decimal(POINTS[SELECTED]["cost_per_success_usd"])
+    assert round(derived("static batch 8"), 8) == Decimal("0.00016841")
+    assert card_usd(derived("dynamic batch 8")) == Decimal("0.00015324")
 
 
 def test_the_static_point_misses_attainment(reference: PolicyDocument) -> None:
-    attained = D(POINTS["static batch 8"]["success_per_s"]) / 325
-    assert round(attained * 100, 1) == D("88.3")
-    assert attained < D(str(reference.gates.attainment.min))
+    attained = Decimal(POINTS["static batch 8"]["success_per_s"]) / 325
+    assert round(attained * 100, 1) == Decimal("88.3")
+    assert attained < Decimal(str(reference.gates.attainment.min))
 
 
 def test_the_selected_points_margins(reference: PolicyDocument) -> None:
@@ -111,7 +111,7 @@ def _points() -> list[Point]:
             name,
             point.get("utility"),
             point["p95_ms"],
-            D(point["cost_per_success_usd"]) if "cost_per_success_usd" in point else None,
+            Decimal(point["cost_per_success_usd"]) if "cost_per_success_usd" in point else None,
             "declared",
         )
         for name, point in POINTS.items()

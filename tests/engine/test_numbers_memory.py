@@ -2,7 +2,7 @@
 
 import csv
 import json
-from decimal import Decimal as D
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,13 @@ TABLE = list(csv.DictReader((SHAPES / "kv_bytes_per_token.csv").read_text().spli
 
 
 def grouped(layers: int, kv_heads: int, head_dim: int, value_bytes: str = "2") -> Kv:
-    return Kv(layers=layers, kv_heads=kv_heads, head_dim=head_dim, value_bytes=D(value_bytes))
+    return Kv(layers=layers, kv_heads=kv_heads, head_dim=head_dim, value_bytes=Decimal(value_bytes))
 
 
 def test_the_residency_ledger_closes_on_80_gib(reference: PolicyDocument) -> None:
     ledger = residency(reference.fleet)
     assert ledger is not None
-    assert ledger.lines["weights"] == D("26.08")
+    assert ledger.lines["weights"] == Decimal("26.08")
     assert ledger.lines["kv_pool"] == 34
     assert ledger.used_gib == ledger.device_gib == 80
     assert ledger.closes
@@ -42,8 +42,8 @@ def test_the_residency_ledger_closes_on_80_gib(reference: PolicyDocument) -> Non
 def test_a_second_full_version_does_not_fit(reference: PolicyDocument) -> None:
     ledger = residency(reference.fleet)
     assert ledger is not None
-    assert ledger.with_second(D("26.08")) == D("106.08")
-    assert not can_coexist(ledger, D("26.08"))
+    assert ledger.with_second(Decimal("26.08")) == Decimal("106.08")
+    assert not can_coexist(ledger, Decimal("26.08"))
 
 
 def test_34_gib_hold_278528_live_tokens_of_which_236748_are_usable(
@@ -52,8 +52,8 @@ def test_34_gib_hold_278528_live_tokens_of_which_236748_are_usable(
     full = reference.models["full"]
     assert full.kv is not None
     assert kv_bytes_per_token(full.kv) == 131_072
-    assert pool_tokens(D(34) * GIB, D(131_072)) == 278_528
-    assert usable_tokens(278_528, D("0.85")) == 236_748
+    assert pool_tokens(Decimal(34) * GIB, Decimal(131_072)) == 278_528
+    assert usable_tokens(278_528, Decimal("0.85")) == 236_748
     assert live_tokens_per_device(reference.fleet, full) == 236_748
     assert reference.admission.live_tokens.per_device == 236_748
 
@@ -77,7 +77,7 @@ def test_ten_long_conversations_hold_10_gib() -> None:
 
 
 def test_12_billion_bytes_hold_14648_tokens() -> None:
-    tokens = pool_tokens(D(12_000_000_000), D(819_200))
+    tokens = pool_tokens(Decimal(12_000_000_000), Decimal(819_200))
     assert tokens == 14_648
     assert tokens // 2_048 == 7
 
@@ -86,7 +86,7 @@ def test_100_tokens_take_7_blocks_of_16() -> None:
     paged = blocks_for(100, 16)
     assert (paged.blocks, paged.slots, paged.unused) == (7, 112, 12)
     assert blocks_for(0, 16).blocks == 0
-    assert round(idle_share(2_048, 100) * 100, 1) == D("95.1")
+    assert round(idle_share(2_048, 100) * 100, 1) == Decimal("95.1")
 
 
 def published_shape(name: str) -> Kv:
@@ -95,7 +95,7 @@ def published_shape(name: str) -> Kv:
     layers = config["num_hidden_layers"]
     if "kv_lora_rank" in config:
         latent, rope = config["kv_lora_rank"], config["qk_rope_head_dim"]
-        return Kv(layers=layers, latent_dim=latent, rope_dim=rope, value_bytes=D(2))
+        return Kv(layers=layers, latent_dim=latent, rope_dim=rope, value_bytes=Decimal(2))
     head_dim = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
     return grouped(layers, config["num_key_value_heads"], head_dim)
 

@@ -59,7 +59,7 @@ LIST_KEYS: Mapping[Path, str] = {
     ("segments", "floors"): "where",
 }
 #: Lists in which the position itself has a meaning.
-POSITIONED: frozenset[Path] = frozenset({("rollout", "stages"), ("admission", "retry", "after_ms")})
+POSITIONED: frozenset[Path] = frozenset({("rollout", "stages")})
 
 #: The first generation of a product has nothing to compare with: one owner answers for it.
 BOOTSTRAP: Mapping[str, int] = {"product_owner": 1}
@@ -129,14 +129,20 @@ def _is_list(value: Any) -> bool:
 
 
 def _compare_lists(path: Path, old: list[Any], new: list[Any]) -> Iterator[Difference]:
+    items = list(_compare_items(path, old, new))
+    # Scalars, another order or a dropped repetition: the list as a whole is what changed.
+    yield from items or [(path, old, new)]
+
+
+def _compare_items(path: Path, old: list[Any], new: list[Any]) -> Iterator[Difference]:
+    if not all(isinstance(item, dict) for item in [*old, *new]):
+        return
     before, after = _known(path, old), _known(path, new)
     for key in [*after, *(key for key in before if key not in after)]:
         was, now = before.get(key), after.get(key)
         if was != now:
             index = new.index(now) if now is not None else old.index(was)
             yield (*path, str(index)), was, now
-    if before.keys() == after.keys() and list(before) != list(after):
-        yield path, old, new
 
 
 def _known(path: Path, items: list[Any]) -> dict[bytes, Any]:

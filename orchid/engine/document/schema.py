@@ -42,5 +42,6 @@ def _children(node: dict[str, Any], part: str | int) -> list[dict[str, Any]]:
     if isinstance(part, int):
         candidates = [node.get("items")]
     else:
-        candidates = [node.get("properties", {}).get(part), node.get("additionalProperties")]
+        free = node.get("patternProperties", {}).values()
+        candidates = [node.get("properties", {}).get(part), *free]
     return [child for child in candidates if isinstance(child, dict)][:1]

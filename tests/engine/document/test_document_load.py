@@ -1,0 +1,176 @@
+"""What a document may not be, and how each fault is told."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orchid.engine.document.errors import DocumentError, DocumentErrors
+from orchid.engine.document.load import LoadedDocument, load_document
+
+SOURCE = (Path(__file__).parents[3] / "examples/orchid-serve/generation-1.yaml").read_text()
+VALUES: dict[str, Any] = yaml.safe_load(SOURCE)
+
+
+def faults(data: Any) -> dict[str, DocumentError]:
+    with pytest.raises(DocumentErrors) as caught:
+        load_document(data)
+    return {error.pointer: error for error in caught.value.errors}
+
+
+def changed(**sections: Any) -> dict[str, Any]:
+    """The reference document with some sections updated."""
+    given = copy.deepcopy(VALUES)
+    for name, value in sections.items():
+        given[name] = {**given[name], **value} if isinstance(value, dict) else value
+    return given
+
+
+def test_the_same_document_loads_from_yaml_json_and_values() -> None:
+    values = yaml.safe_load(SOURCE)
+    loaded = [load_document(form) for form in (SOURCE, SOURCE.encode(), json.dumps(values), values)]
+    assert len({item.digest for item in loaded}) == 1
+    assert all(item.document == loaded[0].document for item in loaded)
+
+
+def test_what_was_given_is_kept_as_it_was_written(loaded_reference: LoadedDocument) -> None:
+    given = loaded_reference.given
+    assert given["gates"]["completion_p95_ms"]["window"] == "15m"
+    assert loaded_reference.document.gates.completion_p95_ms.window_ms == 900_000
+    assert load_document(json.loads(json.dumps(given))).digest == loaded_reference.digest
+
+
+def test_a_document_does_not_change_under_its_reader(loaded_reference: LoadedDocument) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        loaded_reference.document.fleet.devices = 1  # type: ignore[misc]
+
+
+def test_every_fault_is_told_at_once_with_its_place() -> None:
+    text = (
+        SOURCE.replace("max_queued_teu: 45000", "max_queud_teu: 45000")
+        .replace("clock: completion", "clock: complete")
+        .replace("model: premium", "model: premum")
+        .replace("window: 15m", "window: 15 min", 1)
+    )
+    found = faults(text)
+    assert set(found) == {
+        "/admission/max_queued_teu",
+        "/admission/max_queud_teu",
+        "/contract/clock",
+        "/classes/document_generation/model",
+        "/gates/completion_p95_ms/window",
+    }
+    assert found["/admission/max_queud_teu"].hint == "did you mean max_queued_teu?"
+    assert "completion" in found["/contract/clock"].allowed
+    assert found["/classes/document_generation/model"].hint == "did you mean premium?"
+    assert found["/gates/completion_p95_ms/window"].found == '"15 min"'
+
+
+def test_a_gate_on_an_unknown_metric_is_refused() -> None:
+    given = changed()
+    given["gates"]["gpu_utilisation"] = {"min": 0.9, "window": "15m"}
+    found = faults(given)
+    assert found["/gates/gpu_utilisation"].code == "unknown_key"
+    assert "attainment" in found["/gates/gpu_utilisation"].allowed
+
+
+def test_an_empty_set_of_gates_is_refused() -> None:
+    assert set(faults({**changed(), "gates": {}})) == {
+        "/gates/completion_p95_ms",
+        "/gates/cost_per_success_usd",
+        "/gates/utility",
+        "/gates/attainment",
+        "/gates/violations",
+    }
+
+
+def test_a_gate_without_a_window_is_refused() -> None:
+    given = changed()
+    del given["gates"]["utility"]["window"]
+    assert faults(given)["/gates/utility/window"].code == "missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{a: 1, a: 2}", "duplicate_key"),
+        ('{"a": 1, "a": 2}', "duplicate_key"),
+        ("a: &x 1\nb: *x", "anchor"),
+        ("a: &x [1]\nb: &y [*x, *x]\nc: [*y, *y]", "anchor"),
+        ("a: !!python/object:os.system {}", "tag"),
+        ("a: .nan", "not_finite"),
+        ("a: 1e999", "not_finite"),
+        ('{"ttft_ms": NaN}', "not_finite"),
+        ('{"a": 1e999}', "not_finite"),
+        ('{"a": ' + "9" * 5000 + "}", "huge_number"),
+        ("a: " + "9" * 5000, "huge_number"),
+        ("[" * 100 + "]" * 100, "too_deep"),
+        ('{"a":' * 100_000, "too_deep"),
+        ("? [a, b]\n: 1", "bad_key"),
+        ("a: [1", "not_yaml"),
+        ("a: 1\n---\nb: 2", "not_yaml"),
+        ('{"a": }', "not_json"),
+        ("", "not_a_mapping"),
+        ("just text", "not_a_mapping"),
+        ('{"a": "\\ud800"}', "not_utf8"),
+        (b"a: \xff\xfe", "not_utf8"),
+        (b"a" * 10_000_000, "too_large"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_unbounded_or_ambiguous_input_is_refused(text: str | bytes, code: str) -> None:
+    media = "json" if isinstance(text, str) and text.startswith('{"') else "yaml"
+    with pytest.raises(DocumentErrors) as caught:
+        load_document(text, media=media)  # type: ignore[arg-type]
+    assert [error.code for error in caught.value.errors] == [code]
+
+
+def test_the_place_of_an_unreadable_line_is_told() -> None:
+    (error,) = faults("a: 1\nb: [2\n").values()
+    assert "line 3" in error.found
+
+
+def test_words_that_look_like_truth_are_text() -> None:
+    given = changed()
+    text = SOURCE.replace("language: en", "language: no")
+    assert load_document(text).document.classes["classification"].dimensions["language"] == "no"
+    assert given["classes"]["classification"]["dimensions"]["language"] == "en"
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("fleet", "devices"), True),
+        (("fleet", "devices"), "28"),
+        (("fleet", "devices"), 0),
+        (("fleet", "devices"), 10**30),
+        (("fleet", "device_usd_per_h"), "-1"),
+        (("fleet", "device_usd_per_h"), "4,80"),
+        (("fleet", "device_usd_per_h"), "NaN"),
+        (("fleet", "device_usd_per_h"), "1" * 40),
+        (("gates", "alpha_pass"), 1),
+        (("contract", "deadline_ms"), None),
+        (("rollout", "stages"), []),
+        (("rollout", "stages"), [{"canary": 0.5, "shadow": "1h"}]),
+        (("rollout", "strata"), ["colour"]),
+    ],
+)
+def test_values_out_of_their_range_are_refused(where: tuple[str, str], value: Any) -> None:
+    given = changed()
+    given[where[0]][where[1]] = value
+    assert any(pointer.startswith("/" + "/".join(where)) for pointer in faults(given))
+
+
+def test_faults_of_items_are_not_told_again_as_a_short_list() -> None:
+    given = changed()
+    given["rollout"]["stages"] = [{"canary": 2, "hold": "20s"}]
+    assert set(faults(given)) == {"/rollout/stages/0/canary"}
+
+
+def test_a_key_with_a_slash_has_an_escaped_pointer() -> None:
+    given = changed()
+    given["admission"]["shares"]["region/eu"]["ceiling"] = 3
+    assert set(faults(given)) == {"/admission/shares/region~1eu/ceiling"}
