@@ -56,6 +56,7 @@ class Cluster:
         return Child(
             name="postgres",
             argv=[*self.identity.prefix, *server, *flags],
+            prepare=self.prepare,
             ready=self.is_ready,
             stop_signal=signal.SIGINT,
             user=self.identity.user,

@@ -22,6 +22,9 @@ class Child:
     name: str
     argv: Sequence[str]
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    cwd: Path | None = None
+    once: bool = False  # it ends by itself, and an exit code of 0 is its proper end
+    prepare: Callable[[], object] | None = None  # before every start, the restarts too
     ready: Callable[[], bool] | None = None
     ready_within_s: float = 30.0
     stop_signal: signal.Signals = signal.SIGTERM
@@ -54,6 +57,7 @@ def spawn(child: Child, log: Path) -> Process:
         return subprocess.Popen(  # noqa: S603  (argv is ours, no shell)
             list(child.argv),
             env={**os.environ, **child.env},
+            cwd=child.cwd,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -81,8 +85,3 @@ def sweep(process: Process) -> None:
     """Kill whatever is left of the child's process group (pool workers of one that was killed)."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def tail(log: Path, lines: int = 15) -> str:
-    """The last lines of a log, for an error message."""
-    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from orchid.cli.embedded import binaries, database
 from orchid.cli.embedded.binaries import Identity, PostgresError
 from orchid.cli.embedded.postgres import SOCKET_PATH_LIMIT, Cluster, wait_until
 from orchid.cli.embedded.process import Process, end, spawn
+from tests.cli.embedded.parent import parent_process
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_the_application_owns_nothing_and_the_broker_stays_outside_the_product(
 
 
 PARENT = """
-import sys
+import signal, sys
 from pathlib import Path
 from orchid.cli.embedded.postgres import Cluster, wait_until
 from orchid.cli.embedded.process import spawn
@@ -107,21 +107,13 @@ cluster.prepare()
 process = spawn(cluster.child(), Path(sys.argv[1]).parent / "log")
 wait_until(cluster.is_ready, 20, "no start")
 print(process.pid, flush=True)
-sys.stdin.read()
+signal.pause()
 """
 
 
 def test_the_server_stops_cleanly_when_its_parent_is_killed(cluster: Cluster) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(cluster.data)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[3],
-    ) as parent:
-        assert parent.stdout is not None
-        server = int(parent.stdout.readline())
-        parent.kill()
+    with parent_process(PARENT, cluster.data) as (_, line):
+        server = int(line)
     wait_until(lambda: not Path(f"/proc/{server}").exists(), 10, "the server outlives its parent")
     assert "database system is shut down" in (cluster.data.parent / "log").read_text()
 

@@ -1,0 +1,109 @@
+"""`orchid up`: the order in which one machine's processes start, and what is said meanwhile."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+from orchid.cli.embedded import database, lock
+from orchid.cli.embedded.logs import Follower
+from orchid.cli.embedded.machine import CHECKOUT, DEMO_POOLS, DEMO_PRODUCT, Machine
+from orchid.cli.embedded.supervisor import StartError, StopAsked, Supervisor
+from orchid.cli.embedded.welcome import welcome
+
+Say = Callable[[str], None]
+
+
+class SetupError(Exception):
+    """Something must be put right before anything can start; the message says what."""
+
+
+def run(machine: Machine, say: Say, *, verbose: bool) -> None:
+    """Start everything and look after it until a signal; then stop everything. Always stops all."""
+    check(machine)
+    machine.var.mkdir(parents=True, exist_ok=True)
+    with lock.held(machine.var):
+        stop = stop_at_signals()
+        follower = Follower(say) if verbose else None
+        supervisor = Supervisor(machine.var, say, stop, machine.url, follower)
+        try:
+            start(machine, supervisor)
+            say(welcome(machine))
+            supervisor.watch()
+        except StopAsked:
+            say("stopping before all was started")
+        finally:
+            supervisor.stop_all()
+            say("stopped; nothing is left running")
+
+
+def check(machine: Machine) -> None:
+    """Refuse early what would fail late and obscurely."""
+    if not (CHECKOUT / "manage.py").exists():
+        raise SetupError(
+            "`orchid up` runs the control plane from a checkout of its repository; this is the"
+            " installed library alone.\nClone the repository and run `make demo` there."
+        )
+    if "DATABASE_URL" in os.environ and "DATABASE_OWNER_URL" not in os.environ:
+        raise SetupError(
+            "DATABASE_URL is set but DATABASE_OWNER_URL is not. Migrations run as the role that"
+            " owns the tables (orchid_owner), the product as one that does not (orchid_app):"
+            " set both."
+        )
+
+
+def stop_at_signals() -> threading.Event:
+    """An event that Ctrl-C, a polite kill and a closed terminal set."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+def start(machine: Machine, supervisor: Supervisor) -> None:
+    if machine.embeds_postgres:
+        supervisor.start(machine.cluster.child())
+        database.provision(machine.cluster)
+    supervisor.run_once(machine.manage("migrate", "migrate", "--no-input"))
+    if machine.demo:
+        start_demo(machine, supervisor)
+    else:
+        start_plain(machine, supervisor)
+
+
+def start_plain(machine: Machine, supervisor: Supervisor) -> None:
+    supervisor.start(machine.web(), machine.worker())
+    product, token = os.environ.get("ORCHID_PRODUCT"), machine.secret("edge-token")
+    if product and token:
+        supervisor.start(machine.edge(product, token))
+    else:
+        supervisor.say(
+            "no edge: it needs ORCHID_PRODUCT and an edge credential in "
+            f"{machine.var / 'secrets' / 'edge-token'}"
+        )
+
+
+def start_demo(machine: Machine, supervisor: Supervisor) -> None:
+    build_triton(machine, supervisor)
+    supervisor.run_once(machine.manage("demo-load", "demo_load"))
+    pools = [machine.pool(name) for name in DEMO_POOLS]
+    supervisor.start(machine.web(), machine.worker(), *pools)
+    token = machine.secret("edge-token")
+    if token is None:
+        raise StartError("demo_load has written no edge-token.")
+    supervisor.start(machine.edge(DEMO_PRODUCT, token))
+    supervisor.run_once(machine.demo_step("seed"))
+    steps = [machine.demo_step("traffic")]
+    if os.environ.get("ORCHID_DEMO_CI") != "0":
+        steps.append(machine.demo_step("ci", once=True))
+    supervisor.start(*steps)
+
+
+def build_triton(machine: Machine, supervisor: Supervisor) -> None:
+    """Without Triton the demo still runs; its model servers then are stand-ins and say so."""
+    if os.environ.get("DEMO_TRITON") == "0":
+        return
+    try:
+        supervisor.run_once(machine.build_triton())
+    except StartError as reason:
+        supervisor.say(f"{reason}\nGoing on without Triton: a built-in model server stands in.")
