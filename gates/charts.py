@@ -24,7 +24,7 @@ _COLUMNS = (
 )
 NOTE = (
     "A point is greyed when another has at least its utility at no more latency and cost. "
-    "The larger the mark, the longer its p95. Points without all three figures are in the table only."
+    "The larger the mark, the longer its p95. A point that lacks a figure is in the table only."
 )
 
 

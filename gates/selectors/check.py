@@ -23,7 +23,7 @@ UNWATCHED_AFTER = timedelta(minutes=2)
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict with its reasons; `window` and `evaluation` are None where nothing was measured."""
+    """The verdict with its reasons; without a `window` nothing was ever measured."""
 
     verdict: VerdictState
     reasons: list[str]

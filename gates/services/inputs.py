@@ -17,9 +17,10 @@ from orchid.engine.verdict.validity import Check, Clock, check_all, limits_for
 from policies.models import Product
 from policies.selectors import document_of
 
-#: A live generation's window starts anew at fixed moments, so that it stays between one and two of
-#: these long: each stretch is a test of its own and reading it costs the same in a year.
-STRETCH = timedelta(hours=6)
+#: A live generation's window starts anew every so many steps, counted from its opening, so that it
+#: stays between one and two stretches long: each is a test of its own, and it costs the same to
+#: read in a year. With steps of a minute a stretch is six hours.
+STRETCH_STEPS = 360
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,9 @@ def _end(window: Window, reached: datetime | None, step: timedelta) -> datetime:
 
 
 def _start(window: Window, end: datetime, step: timedelta) -> datetime:
-    stretches = max(0, (end - window.opens_at) // STRETCH - 1)
-    return floor(window.opens_at + stretches * STRETCH, step)
+    stretch = STRETCH_STEPS * step
+    before = max(0, (end - window.opens_at) // stretch - 1)
+    return floor(window.opens_at + before * stretch, step)
 
 
 def _rows(window: Window, cohort: str, start: datetime, end: datetime) -> list[RollupRow]:

@@ -16,7 +16,15 @@ from orchid.engine.outcome import LatencyBound
 from orchid.engine.segments import Where, floor_for
 from orchid.engine.verdict import cost, design_effect, shares, utility, violations
 from orchid.engine.verdict.result import Levels, Result
-from orchid.engine.verdict.traffic import Coverage, Row, Scored, Totals, total_of
+from orchid.engine.verdict.traffic import (
+    Coverage,
+    Group,
+    Row,
+    Scored,
+    Totals,
+    grouped,
+    total_of,
+)
 
 QUANTILE = 0.95
 
@@ -51,6 +59,7 @@ class Judged:
     results: list[Result]
     totals: dict[str, Totals]
     cost_totals: Totals
+    groups: list[Group]
     coverage: Coverage
 
 
@@ -61,15 +70,16 @@ def scopes(document: PolicyDocument) -> list[Scope]:
 
 def judge(document: PolicyDocument, observed: Observed) -> Judged:
     """Every gate in every scope, at levels that allow for how many of them can fail."""
-    coverage = Coverage(document, observed.rows, observed.evidence)
+    groups = grouped(observed.rows)
+    coverage = Coverage(document, groups, observed.evidence)
     parts = scopes(document)
     levels = levels_of(document)
-    totals = {part.name: total_of(observed.rows, part.where, coverage) for part in parts}
-    cost_totals = total_of(observed.cost_rows, {}, coverage)
+    totals = {part.name: total_of(groups, part.where, coverage) for part in parts}
+    cost_totals = total_of(grouped(observed.cost_rows), {}, coverage)
     results = [_cost(document, cost_totals, observed.cost_seconds)]
     for part in parts:
         results += _statistical(document, part, totals[part.name], levels)
-    return Judged(results, totals, cost_totals, coverage)
+    return Judged(results, totals, cost_totals, groups, coverage)
 
 
 def levels_of(document: PolicyDocument) -> Levels:

@@ -51,14 +51,30 @@ class Scored(Protocol):
     def spread(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Group:
+    """All rows of one cell: a combination of dimensions, route and manifest."""
+
+    dims: dict[str, str]
+    route: str
+    manifest: str
+    rows: list[Row] = field(default_factory=list)
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def served(self) -> int:
+        """Responses delivered as whole ones."""
+        return sum(self.counters.get(population, 0) for population in SERVED)
+
+
+@dataclass(slots=True)
 class Block:
     """One time block of a scope, for the design effect and the spread of cost."""
 
-    eligible: int
-    successes: int
-    latency_counted: int
-    within: Mapping[str, int]
+    eligible: int = 0
+    successes: int = 0
+    latency_counted: int = 0
+    within: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -84,105 +100,106 @@ class Totals:
         return sum(self.of(population) for population in SERVED)
 
 
+def grouped(rows: Iterable[Row]) -> list[Group]:
+    """The rows by cell, in order of the cell's name; a cell's rows keep their order."""
+    groups: dict[tuple[str, str, str], Group] = {}
+    for row in rows:
+        key = (segment_key(row.dims), row.route, row.manifest)
+        if key not in groups:
+            groups[key] = Group(row.dims, row.route, row.manifest)
+        groups[key].rows.append(row)
+        _add(groups[key].counters, row.counters)
+    return [groups[key] for key in sorted(groups)]
+
+
 class Coverage:
     """Which cells of a window's traffic the evidence covers."""
 
     def __init__(
-        self, document: PolicyDocument, rows: Sequence[Row], evidence: Sequence[Scored]
+        self, document: PolicyDocument, groups: Sequence[Group], evidence: Sequence[Scored]
     ) -> None:
-        self._document = document
+        self._floors = document.segments.floors
         self._evidence: dict[tuple[str, str], list[Scored]] = {}
         for item in evidence:
             self._evidence.setdefault((item.route, item.manifest), []).append(item)
-        self._scores: dict[tuple[str, str, str], Scores | None] = {}
-        self._below = self._floors_missed(rows)
+        self._missed = [floor for floor in self._floors if self._misses(floor, groups)]
 
     def scores(self, dims: Mapping[str, str], route: str, manifest: str) -> Scores | None:
         """The scores of the most specific evidence for a cell; None when nothing covers it."""
-        key = (segment_key(dims), route, manifest)
-        if key not in self._scores:
-            found = most_specific(self._evidence.get((route, manifest), []), dims)
-            self._scores[key] = Scores(found.n, found.mean, found.spread) if found else None
-        return self._scores[key]
+        found = most_specific(self._evidence.get((route, manifest), []), dims)
+        return Scores(found.n, found.mean, found.spread) if found else None
 
-    def successes(self, row: Row) -> int:
-        """Technical successes of the row that evidence makes successes."""
-        technical = row.counters.get("technical_success", 0)
-        if self.scores(row.dims, row.route, row.manifest) is None:
-            return 0
-        floor = most_specific(self._document.segments.floors, row.dims)
-        if floor is not None and id(floor) in self._below:
-            return max(0, technical - row.counters.get("fallback", 0))
-        return technical
-
-    def cells(self, rows: Iterable[Row]) -> list[Cell]:
-        """The observed mix of the rows, each cell with its evidence."""
-        mix: dict[tuple[str, str, str], int] = {}
-        dims: dict[str, dict[str, str]] = {}
-        for row in rows:
-            key = (segment_key(row.dims), row.route, row.manifest)
-            dims[key[0]] = row.dims
-            mix[key] = mix.get(key, 0) + sum(row.counters.get(name, 0) for name in SERVED)
+    def cells(self, groups: Iterable[Group]) -> list[Cell]:
+        """The observed mix, each cell with its evidence."""
         return [
             Cell(
-                f"{route or 'no route'} {name or 'everything'}",
-                count,
-                self.scores(dims[name], route, manifest),
+                f"{group.route or 'no route'} {segment_key(group.dims) or 'everything'}",
+                group.served,
+                self.scores(group.dims, group.route, group.manifest),
             )
-            for (name, route, manifest), count in sorted(mix.items())
-            if count
+            for group in groups
+            if group.served
         ]
 
-    def floor_cells(self, floor: Floor, rows: Iterable[Row]) -> list[Cell]:
+    def floor_cells(self, floor: Floor, groups: Iterable[Group]) -> list[Cell]:
         """The mix of the segment for which this floor, and no more specific one, speaks."""
-        floors = self._document.segments.floors
-        return self.cells(row for row in rows if most_specific(floors, row.dims) is floor)
+        return self.cells(g for g in groups if most_specific(self._floors, g.dims) is floor)
 
-    def _floors_missed(self, rows: Sequence[Row]) -> set[int]:
-        missed = set()
-        for floor in self._document.segments.floors:
-            index = index_of(self.floor_cells(floor, rows))
-            if index is None or index < floor.min_utility:
-                missed.add(id(floor))
-        return missed
+    def covers(self, group: Group) -> bool:
+        """Whether evidence makes the cell's technical successes successes."""
+        return self.scores(group.dims, group.route, group.manifest) is not None
+
+    def fallback_counts(self, group: Group) -> bool:
+        """Whether the segment clears its floor, so that fallback answers count."""
+        floor = most_specific(self._floors, group.dims)
+        return floor is None or all(floor is not missed for missed in self._missed)
+
+    def _misses(self, floor: Floor, groups: Sequence[Group]) -> bool:
+        index = index_of(self.floor_cells(floor, groups))
+        return index is None or index < floor.min_utility
 
 
-def total_of(rows: Iterable[Row], where: Where, coverage: Coverage) -> Totals:
+def total_of(groups: Iterable[Group], where: Where, coverage: Coverage) -> Totals:
     """Everything counted for the requests that the selector takes; `{}` takes the whole."""
-    chosen = [row for row in rows if matches(where, row.dims)]
+    chosen = [group for group in groups if matches(where, group.dims)]
+    rows = [row for group in chosen for row in group.rows]
     totals = Totals(
-        counters=_added(row.counters for row in chosen),
-        histogram=merge_all(row.histogram for row in chosen),
-        within=_added(row.within for row in chosen),
-        teu=sum((row.teu for row in chosen), Decimal(0)),
-        cost_usd=sum((row.cost_usd for row in chosen), Decimal(0)),
+        histogram=merge_all(row.histogram for row in rows),
+        teu=sum((row.teu for row in rows), Decimal(0)),
+        cost_usd=sum((row.cost_usd for row in rows), Decimal(0)),
         cells=coverage.cells(chosen),
         blocks=_blocks(chosen, coverage),
     )
-    totals.successes = sum(block.successes for block in totals.blocks)
+    for group in chosen:
+        _add(totals.counters, group.counters)
+    for block in totals.blocks:
+        _add(totals.within, block.within)
+        totals.successes += block.successes
     return totals
 
 
-def _blocks(rows: Sequence[Row], coverage: Coverage) -> list[Block]:
-    steps: dict[datetime, list[Row]] = {}
-    for row in rows:
-        steps.setdefault(row.step_at, []).append(row)
-    return [_block(steps[step_at], coverage) for step_at in sorted(steps)]
+def _blocks(groups: Iterable[Group], coverage: Coverage) -> list[Block]:
+    steps: dict[datetime, Block] = {}
+    for group in groups:
+        covered, fallback = coverage.covers(group), coverage.fallback_counts(group)
+        for row in group.rows:
+            block = steps.setdefault(row.step_at, Block())
+            block.eligible += row.counters.get("eligible", 0)
+            block.latency_counted += row.counters.get("latency_counted", 0)
+            _add(block.within, row.within)
+            if covered:
+                block.successes += _successes(row, fallback)
+    return [steps[step_at] for step_at in sorted(steps)]
 
 
-def _block(rows: Sequence[Row], coverage: Coverage) -> Block:
-    counters = _added(row.counters for row in rows)
-    return Block(
-        eligible=counters.get("eligible", 0),
-        successes=sum(coverage.successes(row) for row in rows),
-        latency_counted=counters.get("latency_counted", 0),
-        within=_added(row.within for row in rows),
-    )
+def _successes(row: Row, fallback_counts: bool) -> int:
+    """Technical successes of a covered row; without fallback answers where those don't count."""
+    technical = row.counters.get("technical_success", 0)
+    if fallback_counts:
+        return technical
+    return max(0, technical - row.counters.get("fallback", 0))
 
 
-def _added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for part in parts:
-        for name, count in part.items():
-            total[name] = total.get(name, 0) + count
-    return total
+def _add(total: dict[str, int], part: Mapping[str, int]) -> None:
+    for name, count in part.items():
+        total[name] = total.get(name, 0) + count
