@@ -1,0 +1,173 @@
+"""No record is lost on its way: not by a receiver that is down, not by a killed edge."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+from conftest import Running, Site
+from control_plane import ControlPlane, bundle
+
+from orchid.edge.journal import Journal
+
+
+async def settled(running: Running, *request_ids: str) -> None:
+    for request_id in request_ids:
+        grant = (await running.admit(request_id)).json()
+        await running.settle(grant["attempt_id"])
+
+
+async def test_records_are_sent_again_under_one_batch_id_until_acknowledged(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    plane.ingest_status = 503
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        await settled(running, "r1", "r2")
+        telemetry = running.edge.telemetry
+        assert await telemetry.send_once() is None
+        first = await running.edge.journal.batch("another", 10)
+        plane.ingest_status = 202
+        await plane.until(lambda: bool(plane.batches), 10)
+    assert first is not None
+    assert next(iter(plane.batches)) == first.batch_id
+    assert {record.request_id for record in plane.records} >= {"r1"}
+
+
+async def test_a_restart_sends_what_the_last_process_could_not(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    plane.ingest_status = 503
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        await settled(running, "r1", "r2", "r3")
+    plane.ingest_status = 202
+    async with site.edge():
+        await plane.until(lambda: len(plane.records) == 3)
+
+
+async def test_an_idle_edge_says_that_it_is_alive_and_how_far_it_is(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    async with site.edge():
+        await plane.until(lambda: bool(plane.headers))
+    said = plane.headers[0]
+    assert plane.batches[said["batch-id"]] == b""
+    assert int(said["last-seq"]) == int(said["first-seq"]) - 1
+    age = datetime.now(UTC) - datetime.fromisoformat(said["watermark"])
+    assert timedelta(0) < age < timedelta(seconds=20)
+
+
+async def test_the_watermark_waits_for_the_oldest_open_request(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    arrived = datetime.now(UTC) - timedelta(minutes=5)
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        opened = await running.admit("old", arrived_at=arrived.isoformat(), deadline_ms=600_000)
+        await settled(running, "new")
+        await plane.until(lambda: bool(plane.records))
+        assert datetime.fromisoformat(plane.headers[-1]["watermark"]) == arrived
+        await running.settle(opened.json()["attempt_id"])
+        await plane.until(lambda: len(plane.records) == 2)
+        assert datetime.fromisoformat(plane.headers[-1]["watermark"]) > arrived
+
+
+async def test_records_that_the_receiver_will_never_take_are_counted_as_lost(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    plane.ingest_status = 400
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        await settled(running, "r1")
+        await running.edge.telemetry.send_once()
+        status = await running.status()
+    assert (status["records_waiting"], status["records_lost"]) == (0, 1)
+
+
+async def test_a_full_spool_gives_up_the_oldest_and_says_how_many(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.sqlite", limit=3)
+    for n in range(5):
+        await journal.ended(None, float(n), f"r{n}".encode())
+    batch, state = await journal.batch("b", 10), await journal.state()
+    await journal.close()
+    assert batch is not None
+    assert batch.lines == (b"r2", b"r3", b"r4")
+    assert (state.waiting, state.lost, state.earliest_arrival_ms) == (3, 2, 2.0)
+
+
+@asynccontextmanager
+async def process(
+    site: Site,
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
+    """The edge as it is really started, ready to decide."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    given = site.settings
+    where = ["--url", given.url, "--token", given.token, "--port", str(port)]
+    folders = ["--state", str(given.state_dir), "--pools", str(given.pools_dir)]
+    edge = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from orchid.edge.main import run; run()",
+        *["--product", given.product, "--name", given.name, *where, *folders],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        try:
+            await _ready(client)
+            yield edge, client
+        finally:
+            if edge.returncode is None:
+                edge.kill()
+            await edge.wait()
+
+
+async def _ready(client: httpx.AsyncClient) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                if (await client.get("/readyz")).status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(0.1)
+
+
+async def test_a_kill_between_settle_and_send_loses_nothing(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    plane.ingest_status = 503
+    ask = {"class": "chat", "deadline_ms": 5000}
+    async with process(site) as (edge, client):
+        settle, keep = [
+            (await client.post("/v1/admit", json={"request_id": name, **ask})).json()["attempt_id"]
+            for name in ("ended", "running")
+        ]
+        done = {"attempt_id": settle, "status": "completed", "output_tokens": 10}
+        assert (await client.post("/v1/settle", json=done)).json() == {"settled": True}
+        edge.send_signal(signal.SIGKILL)
+        await edge.wait()
+    plane.ingest_status = 202
+    async with site.edge() as running:
+        await plane.until(lambda: bool(plane.records))
+        assert (await running.settle(keep)).json() == {"settled": True}
+        await plane.until(lambda: len(plane.records) == 2)
+    by_id = {record.request_id: record for record in plane.records}
+    assert {name: record.outcome for name, record in by_id.items()} == {
+        "ended": "completed",
+        "running": "completed",
+    }
+    assert by_id["running"].publication == 1

@@ -1,0 +1,211 @@
+"""Reservations are exact: each ends once, everything taken comes back, nothing is taken twice."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from small_policy import small_policy
+
+from orchid.engine.admission.budgets import Account, Budgets
+from orchid.engine.admission.decide import decide
+from orchid.engine.admission.policy import CompiledPolicy
+from orchid.engine.admission.request import AdmissionRequest, Decision, Reason
+from orchid.engine.admission.state import AdmissionState, idle_state
+
+NOW = 1_000_000.0
+ONE_BUDGET = {"tenant": "acme", "window": "1d", "max_teu": 1000}
+
+
+def asked(
+    state: AdmissionState, policy: CompiledPolicy, name: str, now: float = NOW, **given: Any
+) -> Decision:
+    shape = {"class_": "chat", "tenant": "acme", "input_tokens": 0, "max_output_tokens": 400}
+    request = AdmissionRequest(
+        **{"request_id": name, "arrived_ms": now, "deadline_ms": 1e6, **shape, **given}
+    )
+    return decide(request, state, policy, now)
+
+
+def admit(state: AdmissionState, policy: CompiledPolicy, name: str) -> Decision:
+    """Decide and, when admitted, reserve under the request's own name."""
+    decision = asked(state, policy, name)
+    if decision.offer is not None:
+        state.reserve(name, decision, policy, NOW, NOW + 60_000)
+    return decision
+
+
+def five_against_one() -> tuple[AdmissionState, CompiledPolicy, list[Decision]]:
+    policy = small_policy(budgets=[ONE_BUDGET], admission__concurrency__per_replica=100)
+    state = idle_state(policy, slots=8)
+    return state, policy, [admit(state, policy, f"r{n}") for n in range(5)]
+
+
+def test_of_five_at_once_exactly_two_fit_and_settling_low_admits_one_more() -> None:
+    state, policy, decisions = five_against_one()
+    assert [d.offer is not None for d in decisions] == [True, True, False, False, False]
+    refusal = decisions[2].refusal
+    assert refusal is not None
+    assert (refusal.reason, refusal.status) == (Reason.BUDGET_EXHAUSTED, 429)
+    assert not refusal.retryable
+    assert refusal.after_ms == 86_400_000 - NOW  # when its window ends
+    state.settle("r0", 250, NOW)
+    state.settle("r1", 250, NOW)
+    (account,) = state.budgets.accounts.values()
+    assert (account.spent, account.reserved) == (500, {})
+    assert [admit(state, policy, f"s{n}").offer is not None for n in range(2)] == [True, False]
+
+
+def test_cancelling_before_dispatch_gives_all_of_it_back() -> None:
+    state, _, _ = five_against_one()
+    state.cancel_undispatched("r0", NOW)
+    state.cancel_undispatched("r1", NOW)
+    (account,) = state.budgets.accounts.values()
+    assert (account.spent, account.reserved) == (0, {})
+
+
+def test_a_request_refused_by_one_limit_consumes_no_other() -> None:
+    policy = small_policy(
+        budgets=[ONE_BUDGET, {**ONE_BUDGET, "window": "1h", "max_teu": 300}],
+        admission__shares={"route/full": {"guaranteed": 1}},
+    )
+    state = idle_state(policy, slots=8)
+    assert admit(state, policy, "r0").reason is Reason.BUDGET_EXHAUSTED
+    assert not state.live
+    assert not state.budgets.accounts
+    assert not state.shares
+
+
+def test_a_new_window_starts_empty() -> None:
+    policy = small_policy(budgets=[{**ONE_BUDGET, "window": "10s", "max_teu": 400}])
+    state = idle_state(policy, slots=8)
+    admit(state, policy, "r0")
+    assert asked(state, policy, "r1", NOW + 9_999).offer is None
+    assert asked(state, policy, "r1", NOW + 10_000).offer is not None
+
+
+def test_four_reservations_against_a_nearly_spent_dollar_budget() -> None:
+    account = Account(0, spent=Decimal("4.752720"))
+    admitted = 0
+    for n in range(4):
+        if account.fits(Decimal("0.0884"), Decimal(5)):
+            account.reserved[f"r{n}"] = Decimal("0.0884")
+            admitted += 1
+    assert admitted == 2
+
+
+def test_an_external_route_is_charged_its_dollars() -> None:
+    price = {"input_usd_per_million": "2", "output_usd_per_million": "10"}
+    policy = small_policy(
+        prices={"full": price}, budgets=[{"tenant": "acme", "window": "1d", "max_usd": "0.005"}]
+    )
+    state = idle_state(policy, slots=8)
+    assert admit(state, policy, "r0").offer is not None  # 400 x 10 / 1,000,000 = 0.004
+    assert admit(state, policy, "r1").reason is Reason.BUDGET_EXHAUSTED
+    state.settle("r0", 100, NOW)
+    assert admit(state, policy, "r1").offer is not None
+
+
+def test_an_attempt_ends_once_and_its_id_is_never_used_again() -> None:
+    policy = small_policy()
+    state = idle_state(policy, slots=1)
+    decision = admit(state, policy, "r0")
+    assert state.settle("r0", 10, NOW) is not None
+    assert state.settle("r0", 10, NOW) is None
+    assert state.cancel_undispatched("r0", NOW) is None
+    with pytest.raises(ValueError, match="can't be reserved"):
+        state.reserve("r0", decision, policy, NOW, NOW)
+
+
+def test_an_expired_reservation_is_charged_in_full() -> None:
+    state, _, _ = five_against_one()
+    assert {held.attempt_id for held in state.expire(NOW + 60_000)} == {"r0", "r1"}
+    assert state.expire(NOW + 60_000) == []
+    (account,) = state.budgets.accounts.values()
+    assert account.spent == 800
+
+
+def test_a_pool_that_flaps_never_counts_below_nothing() -> None:
+    policy = small_policy()
+    state = idle_state(policy, slots=2)
+    for name in ("r0", "r1", "r2"):
+        admit(state, policy, name)
+    state.replace_pools([], NOW)
+    assert asked(state, policy, "r3").reason is Reason.NO_WARM_REPLICA
+    state.settle("r0", 1, NOW)
+    state.replace_pools([("one", 2, frozenset({"full"}))], NOW)
+    pool = state.pools["one"]
+    assert (set(pool.running), set(pool.waiting)) == ({"r1", "r2"}, set())
+    state.settle("r1", 1, NOW)
+    state.settle("r2", 1, NOW)
+    assert pool.in_flight == 0
+
+
+class Interleavings(RuleBasedStateMachine):
+    """Any order of admissions, endings and repeats keeps the books closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.policy = small_policy(
+            budgets=[{**ONE_BUDGET, "max_teu": 5000}],
+            admission__concurrency__per_replica=3,
+            admission__shares={"route/full": {"guaranteed": 0.5}},
+        )
+        self.state, self.count, self.now = idle_state(self.policy, slots=2), 0, NOW
+        self.spent = Decimal(0)
+
+    @rule(wanted=st.integers(1, 600))
+    def admit(self, wanted: int) -> None:
+        self.count += 1
+        name = f"r{self.count}"
+        decision = asked(self.state, self.policy, name, self.now, max_output_tokens=wanted)
+        if decision.offer is not None and not decision.offer.wait:
+            self.state.reserve(name, decision, self.policy, self.now, self.now + 5_000)
+
+    @precondition(lambda self: self.count)
+    @rule(data=st.data(), used=st.integers(0, 600))
+    def settle(self, data: st.DataObject, used: int) -> None:
+        name = f"r{data.draw(st.integers(1, self.count))}"
+        if self.state.settle(name, used, self.now) is not None:
+            self.spent += used
+
+    @precondition(lambda self: self.count)
+    @rule(data=st.data())
+    def cancel(self, data: st.DataObject) -> None:
+        self.state.cancel_undispatched(f"r{data.draw(st.integers(1, self.count))}", self.now)
+
+    @rule(passed=st.integers(0, 6_000))
+    def wait(self, passed: int) -> None:
+        self.now += passed
+        self.spent += sum(held.offer.output_tokens for held in self.state.expire(self.now))
+
+    @invariant()
+    def the_books_close(self) -> None:
+        accounts = self.state.budgets.accounts.values()
+        reserved = {name: held.offer.teu for name, held in self.state.live.items()}
+        assert sum((account.spent for account in accounts), Decimal(0)) == self.spent
+        for account in accounts:
+            assert account.reserved == reserved
+        pool = self.state.pools["one"]
+        assert pool.running.keys() | pool.waiting.keys() == self.state.live.keys()
+        assert pool.running.keys().isdisjoint(pool.waiting)
+        assert len(pool.running) <= pool.slots
+        assert self.state.live.keys().isdisjoint(self.state.ended)
+
+
+TestInterleavings = Interleavings.TestCase
+TestInterleavings.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+
+
+@given(st.lists(st.decimals(0, 100, places=4), max_size=20), st.decimals(0, 500, places=4))
+def test_a_budget_is_never_promised_beyond_its_cap(asks: list[Decimal], cap: Decimal) -> None:
+    budgets = small_policy(budgets=[{**ONE_BUDGET, "max_teu": str(cap)}]).document.budgets
+    held = Budgets()
+    for n, amount in enumerate(asks):
+        usage: Any = {"teu": amount, "usd": Decimal(0), "output_tokens": Decimal(0)}
+        if held.exhausted(budgets, "acme", usage, NOW) is None:
+            held.reserve(budgets, "acme", f"r{n}", usage, NOW)
+    promised = [sum(account.reserved.values()) for account in held.accounts.values()]
+    assert all(total <= cap for total in promised)
