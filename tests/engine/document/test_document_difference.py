@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from test_document_load import changed
+from reference_document import changed
 
 from orchid.engine.document.difference import Change, changes, required_approvals
 from orchid.engine.document.load import LoadedDocument, load_document

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given as generated
 from hypothesis import settings
 from hypothesis import strategies as st
-from test_document_load import SOURCE, changed
+from reference_document import SOURCE, changed
 
 from orchid.engine.document.canonical import canonical_bytes, digest_of, manifest_digest
 from orchid.engine.document.load import LoadedDocument, load_document

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from test_document_load import changed
+from reference_document import changed
 
 from orchid.engine.document.consistency import Finding, RouteUtility, find
 from orchid.engine.document.load import LoadedDocument, load_document

@@ -1,32 +1,20 @@
 """What a document may not be, and how each fault is told."""
 
-import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from reference_document import SOURCE, changed
 
 from orchid.engine.document.errors import DocumentError, DocumentErrors
 from orchid.engine.document.load import LoadedDocument, load_document
-
-SOURCE = (Path(__file__).parents[3] / "examples/orchid-serve/generation-1.yaml").read_text()
-VALUES: dict[str, Any] = yaml.safe_load(SOURCE)
 
 
 def faults(data: Any) -> dict[str, DocumentError]:
     with pytest.raises(DocumentErrors) as caught:
         load_document(data)
     return {error.pointer: error for error in caught.value.errors}
-
-
-def changed(**sections: Any) -> dict[str, Any]:
-    """The reference document with some sections updated."""
-    given = copy.deepcopy(VALUES)
-    for name, value in sections.items():
-        given[name] = {**given[name], **value} if isinstance(value, dict) else value
-    return given
 
 
 def test_the_same_document_loads_from_yaml_json_and_values() -> None:

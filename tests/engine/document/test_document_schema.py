@@ -3,7 +3,7 @@
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from test_document_load import SOURCE, changed
+from reference_document import SOURCE, changed
 
 from orchid.engine.document.schema import json_schema, known_keys
 
