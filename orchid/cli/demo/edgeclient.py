@@ -34,7 +34,7 @@ class Edge:
     async def ready(self) -> bool:
         """Whether it runs and has a generation to decide by."""
         try:
-            status, _ = await self._http.call("GET", "/healthz")
+            status, _ = await self._http.call("GET", "/readyz")
         except HttpError:
             return False
         return status == 200

@@ -113,7 +113,9 @@ class Driver:
         }
 
     def _backend(self, endpoints: dict[str, str | None]) -> Backend:
-        address = endpoints.get("grpc") or endpoints["http"] or ""
+        address = endpoints.get("grpc") or endpoints.get("http")
+        if address is None:
+            raise BackendError("the pool that was decided for is not ready")
         if address not in self._backends:
             self._backends[address] = Triton(address) if endpoints.get("grpc") else StandIn(address)
         return self._backends[address]
