@@ -97,7 +97,7 @@ class Batch(models.Model):
 
 
 class RequestRow(models.Model):
-    """One logical request with its attempts. Partitioned by day of arrival, which its key contains."""
+    """One logical request with its attempts. Partitioned by day of arrival, part of its key."""
 
     pk = models.CompositePrimaryKey("day", "id")
     day = models.DateField()
@@ -142,7 +142,7 @@ class RequestRow(models.Model):
 
 
 class ClientCall(models.Model):
-    """One call as its client logged it: the only place that tells a model's error from an answer."""
+    """One call as its client logged it: only this tells a model's error from an answer."""
 
     product = models.ForeignKey(Product, models.PROTECT, related_name="+")
     source = models.ForeignKey(Source, models.PROTECT, related_name="+")
@@ -172,7 +172,7 @@ class ClientCall(models.Model):
 
 
 class EngineSpan(models.Model):
-    """One OpenTelemetry span as received; a trace may arrive over several bodies, children first."""
+    """One OpenTelemetry span; a trace may arrive over several bodies, children first."""
 
     source = models.ForeignKey(Source, models.PROTECT, related_name="+")
     trace_id = models.CharField(max_length=32)

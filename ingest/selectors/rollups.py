@@ -1,21 +1,14 @@
-"""Reads that gates, releases, pages and API share."""
+"""What gates read: counters, histograms and sums by step and key."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import QuerySet
-from django.utils import timezone
-
-from ingest.models import RequestRow, RollupDelta, Source
-from ingest.states import SourceKind
+from ingest.models import RollupDelta
 from orchid.engine.histogram import merge
 from policies.models import Product
-
-#: An edge sends at least every 5 s; past this it is silent and no longer holds the watermark.
-EDGE_SILENT_AFTER = timedelta(seconds=30)
 
 
 @dataclass
@@ -81,20 +74,3 @@ def summed(deltas: Iterable[RollupDelta]) -> Iterable[RollupRow]:
             rows[key] = RollupRow(delta.step_at, delta.dims, delta.route, delta.manifest)
         rows[key].add(delta)
     return rows.values()
-
-
-def watermark(product: Product, now: datetime | None = None) -> datetime | None:
-    """The moment up to which every live edge's arrivals are counted; None without a live edge."""
-    since = (now or timezone.now()) - EDGE_SILENT_AFTER
-    live = Source.objects.filter(
-        product=product, kind=SourceKind.EDGE, last_seen_at__gte=since
-    ).values_list("watermark", flat=True)
-    reached = list(live)
-    if not reached or None in reached:
-        return None
-    return min(moment for moment in reached if moment is not None)
-
-
-def requests(product: Product) -> QuerySet[RequestRow]:
-    """The requests of a product; page them newest first by (arrived_at, id)."""
-    return RequestRow.objects.filter(product_id=product.pk)

@@ -1,0 +1,143 @@
+"""What a delivery over HTTP says about itself: product, body, sequence, source."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from accounts.guard import Actor, Permission, actor_of, may, require
+from controlplane.errors import BadInput, NotFound
+from ingest.services.encoding import TooLarge
+from ingest.services.inbox import BatchMeta, SourceKey
+from ingest.states import FILE_KINDS, EngineKind
+from policies import selectors as policies
+from policies.models import Product
+
+_LARGEST_ID = 2**63
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who delivers, and for which product."""
+
+    actor: Actor
+    product: Product
+
+    @property
+    def name(self) -> str:
+        credential = self.actor.credential
+        return credential.name if credential else self.actor.name
+
+
+def sender_of(request: Any) -> Sender:
+    """A credential speaks for its own product; a person, or one for all, names it by ?product=."""
+    actor = actor_of(request)
+    slug = named_product(request, actor)
+    require(actor, Permission.INGEST, slug)
+    return Sender(actor, policies.product(slug))
+
+
+def reader_of(request: Any) -> Product:
+    """The product that is asked about; senders may read what became of their deliveries."""
+    actor = actor_of(request)
+    slug = named_product(request, actor)
+    if not any(may(actor, one, slug) for one in (Permission.VIEW, Permission.INGEST)):
+        raise NotFound("not_found", "No product of that name is open to you.")
+    return policies.product(slug)
+
+
+def named_product(request: Any, actor: Actor) -> str:
+    own = actor.credential.product_slug if actor.credential else "*"
+    slug = request.query_params.get("product", "" if own == "*" else own)
+    if not slug:
+        raise BadInput("product_missing", "Name the product with ?product=.")
+    return str(slug)
+
+
+def body_of(request: Any, limit: int) -> bytes:
+    """The body as it came, up to the limit; raises TooLarge before reading a declared excess."""
+    declared = request.META.get("CONTENT_LENGTH") or "0"
+    if declared.isdecimal() and int(declared) > limit:
+        raise TooLarge("too_large", f"A delivery may have {limit} bytes; split it.")
+    body: bytes = request.body
+    if len(body) > limit:
+        raise TooLarge("too_large", f"A delivery may have {limit} bytes; split it.")
+    return body
+
+
+def encoding_of(request: Any) -> str:
+    return str(request.headers.get("Content-Encoding", "")).strip().lower()
+
+
+def batch_id_of(request: Any) -> str:
+    batch_id = request.headers.get("Batch-Id", "")
+    if not batch_id:
+        raise BadInput(
+            "batch_id_missing", "Send a Batch-Id header, the same again when you send again."
+        )
+    return str(batch_id)
+
+
+def meta_of(request: Any) -> BatchMeta:
+    """Boot-Id, First-Seq, Last-Seq and Watermark; each may be absent."""
+    first, last = _sequence(request, "First-Seq"), _sequence(request, "Last-Seq")
+    return BatchMeta(
+        boot_id=request.headers.get("Boot-Id", ""),
+        # An empty batch names the sequence it stands at and holds no record of it.
+        first_seq=first if last is not None and first is not None and first <= last else None,
+        last_seq=last if first is not None and last is not None and first <= last else None,
+        watermark=_moment(request, "Watermark"),
+    )
+
+
+def _sequence(request: Any, header: str) -> int | None:
+    written = request.headers.get(header, "")
+    if not written:
+        return None
+    if not written.isdecimal() or int(written) >= _LARGEST_ID:
+        raise BadInput("bad_header", f"{header} is a whole number from 0.")
+    return int(written)
+
+
+def _moment(request: Any, header: str) -> datetime | None:
+    written = request.headers.get(header, "")
+    if not written:
+        return None
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise BadInput("bad_header", f"{header} is an RFC 3339 time with its offset.")
+    return moment
+
+
+def file_source_of(params: Any, default_name: str) -> SourceKey:
+    """The source that a file's query names; an anchor is one moment on both clocks of its host."""
+    kind = params.get("kind", "")
+    if kind not in FILE_KINDS:
+        raise BadInput("bad_kind", f"kind is one of {', '.join(FILE_KINDS)}.")
+    engine = params.get("engine_kind", "")
+    if engine not in EngineKind.values:
+        raise BadInput("bad_engine_kind", "engine_kind is triton or stand-in.")
+    steady, unix = _anchor(params, "anchor_monotonic_ns"), _anchor(params, "anchor_unix_ns")
+    if (steady is None) != (unix is None):
+        raise BadInput("half_an_anchor", "An anchor needs both of its clocks.")
+    name = _short(params, "source") or default_name
+    run = _short(params, "server_run")
+    return SourceKey(kind, name, run, engine, steady, unix)
+
+
+def _anchor(params: Any, name: str) -> int | None:
+    written = params.get(name, "")
+    if not written:
+        return None
+    if not written.isdecimal() or int(written) >= _LARGEST_ID:
+        raise BadInput("bad_anchor", f"{name} is a whole number of nanoseconds.")
+    return int(written)
+
+
+def _short(params: Any, name: str) -> str:
+    written = str(params.get(name, "")).strip()
+    if len(written) > 128 or "\x00" in written:
+        raise BadInput("bad_name", f"{name} takes up to 128 characters.")
+    return written

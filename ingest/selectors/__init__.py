@@ -1,0 +1,32 @@
+"""Reads that gates, releases, pages and API share."""
+
+from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
+from ingest.selectors.figures import EngineFigures, engine_figures
+from ingest.selectors.rollups import RollupRow, rollup_rows
+from ingest.selectors.sources import (
+    SourceRow,
+    batch_of,
+    batches,
+    requests,
+    source_of,
+    sources,
+    watermark,
+)
+
+__all__ = [
+    "AttemptSeen",
+    "EngineFigures",
+    "RollupRow",
+    "SourceRow",
+    "attempts",
+    "batch_of",
+    "batches",
+    "engine_figures",
+    "joined",
+    "model_times",
+    "requests",
+    "rollup_rows",
+    "source_of",
+    "sources",
+    "watermark",
+]

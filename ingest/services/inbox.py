@@ -1,0 +1,144 @@
+"""The inbox: a batch is stored whole, and only then acknowledged."""
+
+import hashlib
+import logging
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from controlplane.errors import BadInput, Conflict, TooMany
+from ingest import tasks
+from ingest.models import Batch, Source
+from ingest.services.encoding import decoded
+from ingest.states import BatchStatus
+from policies.models import Product
+
+logger = logging.getLogger(__name__)
+
+#: More stored and uncounted batches than this, and senders are asked to wait.
+MAX_WAITING = 2_000
+_BATCH_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+@dataclass(frozen=True)
+class SourceKey:
+    """What identifies a sender, and what it declares about itself."""
+
+    kind: str
+    name: str
+    server_run: str = ""
+    engine_kind: str = ""
+    anchor_monotonic_ns: int | None = None
+    anchor_unix_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class BatchMeta:
+    """Where the batch lies in its sender's sequence; an idle edge sends one with no records."""
+
+    boot_id: str = ""
+    first_seq: int | None = None
+    last_seq: int | None = None
+    watermark: datetime | None = None
+
+
+def accept(
+    product: Product,
+    source_key: SourceKey,
+    batch_id: str,
+    kind: str,
+    body: bytes,
+    content_type: str = "",
+    encoding: str = "",
+    meta: BatchMeta | None = None,
+) -> tuple[Batch, bool]:
+    """Store a batch durably; False with the stored one when this id was here before.
+
+    Raises BadInput for an id or an encoding that can't be used, Conflict when the id was used for
+    other bytes, TooMany when the inbox is over its bound.
+    """
+    if not _BATCH_ID.fullmatch(batch_id):
+        raise BadInput("bad_batch_id", "Batch-Id takes 1 to 128 letters, digits and . _ : -")
+    decoded(body, encoding)
+    digest = hashlib.sha256(body).hexdigest()
+    if known := _known(product, batch_id, digest):
+        return known, False
+    _refuse_when_full(product)
+    try:
+        with transaction.atomic():
+            batch = _store(product, source_key, batch_id, kind, body, digest, meta or BatchMeta())
+            batch.content_type, batch.encoding = content_type[:128], encoding
+            batch.save(update_fields=["content_type", "encoding"])
+            transaction.on_commit(lambda: _enqueue(batch.pk))
+    except IntegrityError:
+        # Two deliveries at once: the unique id let one of them in.
+        if known := _known(product, batch_id, digest):
+            return known, False
+        raise
+    return batch, True
+
+
+def _known(product: Product, batch_id: str, digest: str) -> Batch | None:
+    known = Batch.objects.filter(product=product, batch_id=batch_id).defer("body").first()
+    if known is not None and known.sha256 != digest:
+        raise Conflict("batch_id_reused", "This Batch-Id came before with other content.")
+    return known
+
+
+def _refuse_when_full(product: Product) -> None:
+    waiting = Batch.objects.filter(product=product, status=BatchStatus.RECEIVED)
+    if waiting[MAX_WAITING:].exists():
+        raise TooMany(
+            "inbox_full", f"{MAX_WAITING} batches wait to be counted; send this one again later."
+        )
+
+
+def _store(
+    product: Product,
+    source_key: SourceKey,
+    batch_id: str,
+    kind: str,
+    body: bytes,
+    digest: str,
+    meta: BatchMeta,
+) -> Batch:
+    return Batch.objects.create(
+        product=product,
+        source=source_for(product, source_key),
+        batch_id=batch_id,
+        kind=kind,
+        body=body,
+        size=len(body),
+        sha256=digest,
+        boot_id=meta.boot_id[:64],
+        first_seq=meta.first_seq,
+        last_seq=meta.last_seq,
+        watermark=meta.watermark,
+    )
+
+
+def source_for(product: Product, key: SourceKey) -> Source:
+    """The source of that name, made on first sight, and seen now. A declared anchor is kept."""
+    source, _ = Source.objects.get_or_create(
+        product=product, kind=key.kind, name=key.name, server_run=key.server_run
+    )
+    seen: dict[str, object] = {"last_seen_at": timezone.now()}
+    if key.engine_kind:
+        seen["engine_kind"] = key.engine_kind
+    if key.anchor_monotonic_ns is not None and key.anchor_unix_ns is not None:
+        seen["anchor_monotonic_ns"] = key.anchor_monotonic_ns
+        seen["anchor_unix_ns"] = key.anchor_unix_ns
+    Source.objects.filter(pk=source.pk).update(**seen)
+    source.refresh_from_db()
+    return source
+
+
+def _enqueue(batch_pk: int) -> None:
+    try:
+        tasks.process_batch.delay(batch_pk)
+    except Exception:
+        # The batch is stored and the sender must hear so: the sweep finds it within seconds.
+        logger.exception("batch %s is stored but its task could not be sent", batch_pk)

@@ -1,0 +1,46 @@
+"""Background work: count batches, find forgotten ones, keep partitions and rollups in shape."""
+
+from typing import Any
+
+from celery import shared_task
+from django.utils import timezone
+
+
+@shared_task(name="ingest.process_batch")
+def process_batch(batch_pk: int) -> None:
+    """Count one batch. Safe to run twice, and safe to kill."""
+    from ingest.services.processing import process
+
+    process(batch_pk)
+
+
+@shared_task(name="ingest.sweep")
+def sweep() -> None:
+    """Send again what no worker has taken."""
+    from ingest.services.processing import waiting_batches
+
+    for batch_pk in waiting_batches(timezone.now()):
+        process_batch.delay(batch_pk)
+
+
+@shared_task(name="ingest.compact")
+def compact() -> None:
+    """Merge the deltas of finished steps."""
+    from ingest.services.compaction import compact as merge_deltas
+
+    merge_deltas(timezone.now())
+
+
+@shared_task(name="ingest.keep_days")
+def keep_days() -> None:
+    """Make the partitions of the days to come and drop those past retention."""
+    from ingest.services.partitions import keep_days as keep
+
+    keep(timezone.now())
+
+
+BEAT: dict[str, dict[str, Any]] = {
+    "ingest-sweep": {"task": "ingest.sweep", "schedule": 5.0},
+    "ingest-compact": {"task": "ingest.compact", "schedule": 15.0},
+    "ingest-keep-days": {"task": "ingest.keep_days", "schedule": 3600.0},
+}

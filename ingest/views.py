@@ -1,0 +1,139 @@
+"""Pages: where data comes from, what became of each delivery, and what was seen of each attempt."""
+
+import hashlib
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.guard import Permission, may, page
+from controlplane.web import HtmxRequest, paged, render_page
+from ingest import selectors, services
+from ingest.forms import UploadForm
+from policies import selectors as policies
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@require_GET
+@page(Permission.VIEW)
+def sources(request: HtmxRequest, slug: str) -> HttpResponse:
+    return _sources(request, slug, UploadForm())
+
+
+@require_POST
+@page(Permission.INGEST)
+def upload(request: HtmxRequest, slug: str) -> HttpResponse:
+    """Bring one file; the same file again leads to the batch that it was."""
+    form = UploadForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _sources(request, slug, form, status=400)
+    body = form.cleaned_data["file"].read()
+    key = form.source_key()
+    batch, created = services.accept(
+        policies.product(slug),
+        key,
+        f"upload-{key.kind}-{hashlib.sha256(body).hexdigest()}",
+        key.kind,
+        body,
+        encoding="gzip" if body.startswith(GZIP_MAGIC) else "",
+    )
+    if not created:
+        messages.info(request, "This file was here before; nothing is counted twice.")
+    return redirect("ingest:batch", slug=slug, batch_pk=batch.pk)
+
+
+def _sources(request: HtmxRequest, slug: str, form: UploadForm, status: int = 200) -> HttpResponse:
+    product = policies.product(slug)
+    context = {
+        "product": product,
+        "rows": selectors.sources(product),
+        "watermark": selectors.watermark(product),
+        "form": form,
+        "may_ingest": may(request.actor, Permission.INGEST, slug),  # type: ignore[attr-defined]
+    }
+    return render_page(
+        request, "ingest/sources.html", "ingest/_sources.html", context, status=status
+    )
+
+
+@require_GET
+@page(Permission.VIEW)
+def figures(request: HtmxRequest, slug: str, source_pk: int) -> HttpResponse:
+    product = policies.product(slug)
+    source = selectors.source_of(product, source_pk)
+    context = {
+        "product": product,
+        "source": source,
+        "figures": selectors.engine_figures(product, source.pk),
+    }
+    return render_page(request, "ingest/figures.html", None, context)
+
+
+@require_GET
+@page(Permission.VIEW)
+def batches(request: HtmxRequest, slug: str) -> HttpResponse:
+    product = policies.product(slug)
+    found = paged(
+        selectors.batches(product, _number(request, "source")),
+        request.GET.get("cursor", ""),
+        field="received_at",
+    )
+    context = {"product": product, "batches": found}
+    return render_page(request, "ingest/batches.html", "ingest/_batches.html", context)
+
+
+@require_GET
+@page(Permission.VIEW)
+def batch(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
+    product = policies.product(slug)
+    context = {
+        "product": product,
+        "batch": selectors.batch_of(product, pk=batch_pk),
+        "may_ingest": may(request.actor, Permission.INGEST, slug),  # type: ignore[attr-defined]
+    }
+    return render_page(request, "ingest/batch.html", "ingest/_batch.html", context)
+
+
+@require_POST
+@page(Permission.INGEST)
+def retry(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
+    found = selectors.batch_of(policies.product(slug), pk=batch_pk)
+    services.retry(request.actor, found)  # type: ignore[attr-defined]
+    return redirect("ingest:batch", slug=slug, batch_pk=batch_pk)
+
+
+@require_GET
+@page(Permission.VIEW)
+def attempts(request: HtmxRequest, slug: str) -> HttpResponse:
+    product = policies.product(slug)
+    source_pk = _number(request, "source")
+    found = paged(
+        selectors.attempts(product, source_pk),
+        request.GET.get("cursor", ""),
+        field="received_at",
+    )
+    context: dict[str, Any] = {
+        "product": product,
+        "attempts": selectors.joined(product, found.rows),
+        "next_cursor": found.next_cursor,
+        "times": selectors.model_times(product, source_pk),
+        "source_pk": source_pk,
+    }
+    return render_page(request, "ingest/attempts.html", "ingest/_attempts.html", context)
+
+
+@require_GET
+@page(Permission.VIEW)
+def requests(request: HtmxRequest, slug: str) -> HttpResponse:
+    product = policies.product(slug)
+    found = paged(selectors.requests(product), request.GET.get("cursor", ""), field="arrived_at")
+    context = {"product": product, "requests": found}
+    return render_page(request, "ingest/requests.html", "ingest/_requests.html", context)
+
+
+def _number(request: HtmxRequest, name: str) -> int | None:
+    written = request.GET.get(name, "")
+    return int(written) if written.isdecimal() and len(written) < 18 else None

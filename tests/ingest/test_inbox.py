@@ -1,0 +1,142 @@
+import gzip
+import zlib
+from typing import Any
+
+import pytest
+from django.test import Client
+from ingest_cast import RecordMaker, Sender, count_waiting
+
+from ingest.models import Batch, RequestRow, RollupDelta
+from ingest.services import inbox
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_batch_is_stored_before_it_is_acknowledged(edge: Sender, record: RecordMaker) -> None:
+    answer = edge.records(record(), **{"Batch-Id": "b1"})
+    assert answer.status_code == 202
+    batch = Batch.objects.get(batch_id="b1")
+    assert batch.status == "received"
+    assert batch.body is not None
+    assert not RequestRow.objects.exists()
+
+
+def test_counts_can_be_asked_for_once_it_is_counted(edge: Sender, record: RecordMaker) -> None:
+    edge.records(record(), record(), **{"Batch-Id": "b1"})
+    count_waiting()
+    answer = edge.client.get("/api/v1/ingest/batches/b1").json()
+    assert answer["status"] == "done"
+    assert answer["counts"] == {"records": 2, "inserted": 2, "duplicates": 0, "rejected": 0}
+    assert Batch.objects.get().body is None
+
+
+def test_the_same_batch_again_is_200_and_changes_nothing(edge: Sender, record: RecordMaker) -> None:
+    one = record()
+    assert edge.records(one, **{"Batch-Id": "b1"}).status_code == 202
+    count_waiting()
+    again = edge.records(one, **{"Batch-Id": "b1"})
+    count_waiting()
+    assert again.status_code == 200
+    assert again.json()["counts"]["inserted"] == 1
+    assert (Batch.objects.count(), RequestRow.objects.count()) == (1, 1)
+    assert RollupDelta.objects.count() == 1
+
+
+def test_a_batch_id_with_other_content_is_a_conflict(edge: Sender, record: RecordMaker) -> None:
+    edge.records(record(), **{"Batch-Id": "b1"})
+    answer = edge.records(record(), **{"Batch-Id": "b1"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "batch_id_reused")
+
+
+def test_gzip_is_unpacked(edge: Sender, record: RecordMaker) -> None:
+    edge.records(record(), record(), **{"Content-Encoding": "gzip"})
+    count_waiting()
+    assert RequestRow.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status", "code"),
+    [
+        (b"not gzip", "gzip", 400, "bad_gzip"),
+        (gzip.compress(b"{}")[:-3], "gzip", 400, "bad_gzip"),
+        (b"{}", "br", 415, "unsupported_encoding"),
+    ],
+)
+def test_an_encoding_that_cannot_be_read_is_refused_at_once(
+    edge: Sender, body: bytes, encoding: str, status: int, code: str
+) -> None:
+    answer = edge.post(
+        "/api/v1/ingest/requests", body, **{"Batch-Id": "b", "Content-Encoding": encoding}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert not Batch.objects.exists()
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(edge: Sender) -> None:
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = packer.compress(bytes(80 * 1024 * 1024)) + packer.flush()
+    answer = edge.post(
+        "/api/v1/ingest/requests", bomb, **{"Batch-Id": "b", "Content-Encoding": "gzip"}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_a_body_over_the_bound_is_refused(edge: Sender) -> None:
+    answer = edge.post("/api/v1/ingest/requests", b"x" * (8 * 1024**2 + 1), **{"Batch-Id": "b"})
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({}, "batch_id_missing"),
+        ({"Batch-Id": "no spaces"}, "bad_batch_id"),
+        ({"Batch-Id": "b", "First-Seq": "-1"}, "bad_header"),
+        ({"Batch-Id": "b", "Watermark": "2026-11-30T03:00:00"}, "bad_header"),
+        ({"Batch-Id": "b", "Watermark": "now"}, "bad_header"),
+    ],
+)
+def test_a_delivery_that_says_too_little_is_told_what_is_missing(
+    edge: Sender, headers: dict[str, str], code: str
+) -> None:
+    answer = edge.post("/api/v1/ingest/requests", b"", **headers)
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+def test_a_full_inbox_asks_to_wait(
+    edge: Sender, record: RecordMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox, "MAX_WAITING", 1)
+    edge.records(record())
+    assert edge.records(record()).status_code in (202, 429)
+    answer = edge.records(record())
+    assert (answer.status_code, answer.json()["code"]) == (429, "inbox_full")
+
+
+def test_a_broker_that_is_down_loses_nothing(
+    edge: Sender,
+    record: RecordMaker,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    def down(batch_pk: int) -> None:
+        raise ConnectionError("no broker")
+
+    monkeypatch.setattr(inbox.tasks.process_batch, "delay", down)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert edge.records(record()).status_code == 202
+    count_waiting()
+    assert RequestRow.objects.count() == 1
+
+
+def test_only_who_may_send_can(otel: Sender, edge: Sender, client: Client, eve: Any) -> None:
+    assert client.post("/api/v1/ingest/requests", b"", "text/plain").status_code == 401
+    other = edge.post("/api/v1/ingest/requests?product=other", b"", **{"Batch-Id": "b"})
+    assert (other.status_code, other.json()["code"]) == (403, "forbidden")
+    client.force_login(eve)
+    asked = client.get("/api/v1/ingest/sources?product=orchid-demo")
+    assert asked.status_code == 200
+    sent = client.post(
+        "/api/v1/ingest/requests?product=orchid-demo", b"", "text/plain", headers={"Batch-Id": "b"}
+    )
+    assert sent.status_code == 403

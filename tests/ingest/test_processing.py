@@ -1,0 +1,177 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import ProgrammingError, connection, transaction
+from django.utils import timezone
+from ingest_cast import SLUG, RecordMaker, Sender, count_waiting
+
+from accounts.guard import person
+from accounts.models import AuditEvent
+from controlplane.errors import Conflict, Forbidden
+from ingest import selectors, services
+from ingest.models import Batch, RequestRow, RollupDelta, Source
+from ingest.selectors.sources import EDGE_SILENT_AFTER
+from ingest.services import processing, requests
+from policies.models import Product
+
+pytestmark = pytest.mark.django_db
+
+
+class Crash(BaseException):
+    """Stands for the kill of a worker: no handler of ours sees it."""
+
+
+def _killed_after(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    real = getattr(requests, step)
+
+    def then_die(*args: Any) -> Any:
+        real(*args)
+        raise Crash
+
+    monkeypatch.setattr(requests, step, then_die)
+
+
+@pytest.mark.parametrize("step", ["_documents", "_insert", "append_deltas"])
+def test_a_worker_killed_at_any_step_leaves_nothing_and_the_next_one_all(
+    edge: Sender, record: RecordMaker, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    edge.records(record(), record())
+    batch = Batch.objects.get()
+    with monkeypatch.context() as patch:
+        _killed_after(patch, step)
+        with pytest.raises(Crash):
+            services.process(batch.pk)
+    assert (RequestRow.objects.count(), RollupDelta.objects.count()) == (0, 0)
+    services.process(batch.pk)  # the dead worker's lease still holds
+    assert RequestRow.objects.count() == 0
+    services.process(batch.pk, timezone.now() + processing.LEASE)
+    assert RequestRow.objects.count() == 2
+    batch.refresh_from_db()
+    assert (batch.status, batch.tries) == ("done", 2)
+
+
+def test_a_batch_is_counted_once_however_often_it_is_processed(
+    edge: Sender, record: RecordMaker
+) -> None:
+    edge.records(record())
+    pk = Batch.objects.get().pk
+    for _ in range(3):
+        services.process(pk, timezone.now() + timedelta(hours=1))
+    assert (RequestRow.objects.count(), RollupDelta.objects.count()) == (1, 1)
+
+
+def test_the_sweep_finds_what_no_worker_took_and_what_a_dead_one_left(
+    edge: Sender, record: RecordMaker
+) -> None:
+    edge.records(record())
+    batch = Batch.objects.get()
+    now = batch.received_at
+    assert services.waiting_batches(now) == []
+    assert services.waiting_batches(now + timedelta(seconds=3)) == [batch.pk]
+    Batch.objects.update(lease_until=now + timedelta(seconds=60))
+    assert services.waiting_batches(now + timedelta(seconds=59)) == []
+    assert services.waiting_batches(now + timedelta(seconds=60)) == [batch.pk]
+
+
+def test_a_poison_batch_is_set_aside_and_holds_up_nobody(
+    edge: Sender, record: RecordMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edge.records(record(), **{"Batch-Id": "poison"})
+    with monkeypatch.context() as patch:
+        patch.setattr(requests, "append_deltas", lambda *_: 1 / 0)
+        patch.setitem(processing.READERS, "edge", requests.store)
+        pk = Batch.objects.get().pk
+        for again in range(processing.MAX_TRIES + 1):
+            services.process(pk, timezone.now() + timedelta(hours=again))
+    poison = Batch.objects.get(batch_id="poison")
+    assert (poison.status, poison.tries) == ("set_aside", processing.MAX_TRIES)
+    assert poison.body is not None
+    edge.records(record())
+    count_waiting()
+    assert RequestRow.objects.count() == 1
+
+
+def test_a_batch_that_was_set_aside_can_be_tried_again_by_who_may(
+    edge: Sender, record: RecordMaker, ana: Any, eve: Any
+) -> None:
+    edge.records(record())
+    Batch.objects.update(status="set_aside", tries=5, reason="Gave up.")
+    batch = Batch.objects.select_related("product").get()
+    with pytest.raises(Forbidden):
+        services.retry(person(eve), batch)
+    services.retry(person(ana), batch)
+    assert AuditEvent.objects.get(action="batch.retried").actor == "ana"
+    with pytest.raises(Conflict):
+        services.retry(person(ana), batch)
+    count_waiting()
+    assert RequestRow.objects.count() == 1
+
+
+def test_a_file_of_another_kind_is_set_aside_with_its_reason(ci: Sender, recordings: Any) -> None:
+    ci.file(recordings / "run1/client-log.jsonl", "kind=statistics")
+    count_waiting()
+    batch = Batch.objects.get()
+    assert batch.status == "set_aside"
+    assert "not a Triton statistics answer" in batch.reason
+
+
+def _stamp(minute: int) -> str:
+    return datetime(2026, 11, 30, 3, minute, tzinfo=UTC).isoformat()
+
+
+def test_the_watermark_never_passes_a_batch_that_waits(
+    edge: Sender, record: RecordMaker, product: Product
+) -> None:
+    for minute in (1, 2, 3):
+        edge.records(record(), Watermark=_stamp(minute))
+    first, second, third = Batch.objects.order_by("pk")
+    assert selectors.watermark(product) is None
+    services.process(third.pk)
+    assert selectors.watermark(product) is None
+    services.process(first.pk)
+    assert selectors.watermark(product) == datetime(2026, 11, 30, 3, 1, tzinfo=UTC)
+    services.process(second.pk)
+    assert selectors.watermark(product) == datetime(2026, 11, 30, 3, 3, tzinfo=UTC)
+
+
+def test_an_idle_edge_moves_the_watermark_with_an_empty_batch(
+    edge: Sender, product: Product
+) -> None:
+    edge.records(Watermark=_stamp(7))
+    count_waiting()
+    assert selectors.watermark(product) == datetime(2026, 11, 30, 3, 7, tzinfo=UTC)
+
+
+def test_a_silent_edge_does_not_hold_the_watermark(edge: Sender, product: Product) -> None:
+    edge.records(Watermark=_stamp(7))
+    count_waiting()
+    later = timezone.now() + EDGE_SILENT_AFTER * 2
+    assert selectors.watermark(product, later) is None
+
+
+def test_numbered_records_that_never_came_are_counted_as_missing(
+    edge: Sender, record: RecordMaker, product: Product
+) -> None:
+    boot = {"Boot-Id": "boot-1"}
+    edge.records(record(), record(), **boot, **{"First-Seq": "1", "Last-Seq": "2"})
+    edge.records(record(), **boot, **{"First-Seq": "6", "Last-Seq": "6"})
+    edge.records(**{"Boot-Id": "boot-2"})
+    count_waiting()
+    (row,) = selectors.sources(product)
+    assert row.missing == 3
+    assert row.inserted == 3
+
+
+def test_the_application_role_counts_and_makes_a_day_and_may_do_no_more(
+    edge: Sender, record: RecordMaker
+) -> None:
+    edge.records(record())
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL ROLE orchid_app")
+        count_waiting()
+        assert RequestRow.objects.count() == 1
+        with pytest.raises(ProgrammingError), transaction.atomic():
+            cursor.execute("DROP TABLE ingest_request")
+        cursor.execute("RESET ROLE")
+    assert Source.objects.get().product.slug == SLUG
