@@ -9,9 +9,9 @@ from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.demand import Model, Timing
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import Price
+from orchid.engine.economics import upstream_usd
 from orchid.engine.segments import fallbacks_for, preferred_route
 
-MILLION = Decimal(1_000_000)
 FALLBACKS_REMEMBERED = 4096
 
 
@@ -39,8 +39,7 @@ class RoutePolicy:
         """Dollars at an external upstream; 0 on the generation's own fleet, whose ledger pays."""
         if self.price is None:
             return Decimal(0)
-        given = self.price.input_usd_per_million * input_tokens
-        return (given + self.price.output_usd_per_million * output_tokens) / MILLION
+        return upstream_usd(self.price, input_tokens=input_tokens, output_tokens=output_tokens)
 
 
 @dataclass(frozen=True, slots=True)

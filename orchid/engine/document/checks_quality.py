@@ -2,7 +2,7 @@
 
 from orchid.engine.document.findings import Finding, Findings, Subject
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.quality import FallbackRule, Floor
+from orchid.engine.document.quality import Floor
 from orchid.engine.segments import (
     both,
     implies,
@@ -62,22 +62,18 @@ def floors_reachable(subject: Subject) -> Findings:
 
 def fallback_leads_somewhere(subject: Subject) -> Findings:
     document = subject.document
+    denied = [rule.where for rule in document.fallback if rule.deny]
+    asked = _asked_routes(document)
     for i, rule in enumerate(document.fallback):
-        if not rule.deny and _denied(document, rule):
-            yield Finding(
-                "fallback_never",
-                "warning",
-                f"/fallback/{i}",
-                f"a deny rule covers all of {where_key(rule.where) or 'it'}",
-            )
-        elif not rule.deny and rule.from_ not in _asked_routes(document):
-            yield Finding(
-                "fallback_never", "warning", f"/fallback/{i}", f"nothing asks for {rule.from_}"
-            )
-
-
-def _denied(document: PolicyDocument, rule: FallbackRule) -> bool:
-    return any(deny.deny and implies(rule.where, deny.where) for deny in document.fallback)
+        if rule.deny:
+            continue
+        if any(implies(rule.where, where) for where in denied):
+            reason = f"a deny rule covers all of {where_key(rule.where) or 'it'}"
+        elif rule.from_ not in asked:
+            reason = f"nothing asks for {rule.from_}"
+        else:
+            continue
+        yield Finding("fallback_never", "warning", f"/fallback/{i}", reason)
 
 
 def _asked_routes(document: PolicyDocument) -> set[str | None]:

@@ -22,6 +22,9 @@ from orchid.engine.document.schema import known_keys
 
 __all__ = ["DocumentError", "DocumentErrors", "LoadedDocument", "load_document"]
 
+#: Faults told at once; a document with more is not this schema's at all.
+MAX_FAULTS = 500
+
 _MISSING = object()
 _NAME_HELP = "a name of letters, digits and . _ : / + - (at most 100 characters)"
 
@@ -51,11 +54,19 @@ def _validated(given: dict[str, Any]) -> PolicyDocument:
     try:
         document = PolicyDocument.model_validate(given)
     except ValidationError as error:
-        faults = [_fault(item, given) for item in error.errors(include_url=False)]
+        details = error.errors(include_url=False, include_input=False)
+        faults = [_fault(item, given) for item in details[:MAX_FAULTS]]
     errors = _merged([*faults, *_loose_names(given)])
     if errors or document is None:
-        raise DocumentErrors(errors)
+        raise DocumentErrors(_bounded(errors))
     return document
+
+
+def _bounded(errors: list[DocumentError]) -> list[DocumentError]:
+    if len(errors) < MAX_FAULTS:
+        return errors
+    more = DocumentError("", "more faults than are told", f"fewer than {MAX_FAULTS}", "too_many")
+    return [*errors[:MAX_FAULTS], more]
 
 
 def _loose_names(given: dict[str, Any]) -> list[DocumentError]:
@@ -67,7 +78,7 @@ def _loose_names(given: dict[str, Any]) -> list[DocumentError]:
             "unknown_name",
             nearest(item.found, item.allowed),
         )
-        for item in dangling(given)
+        for item in dangling(given)[:MAX_FAULTS]
     ]
 
 

@@ -12,7 +12,7 @@ from orchid.engine.document.errors import DocumentError, DocumentErrors, pointer
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 32
-MAX_NODES = 200_000
+MAX_NODES = 50_000
 
 Media = Literal["yaml", "json"]
 Path = tuple[str | int, ...]
@@ -73,15 +73,19 @@ def plain(value: Any) -> Any:
 
 def _plain(value: Any, path: Path, budget: list[int]) -> Any:
     budget[0] -= 1
-    if budget[0] < 0:
-        raise refuse(path, f"over {MAX_NODES:,} values", f"at most {MAX_NODES:,}", "too_large")
-    if len(path) > MAX_DEPTH:
-        raise refuse(path, "deeper nesting", f"at most {MAX_DEPTH} levels", "too_deep")
+    _within(path, budget[0])
     if isinstance(value, Mapping):
         return {_key(key, path): _plain(item, (*path, key), budget) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, (*path, i), budget) for i, item in enumerate(value)]
     return _scalar(value, path)
+
+
+def _within(path: Path, budget: int) -> None:
+    if budget < 0:
+        raise refuse(path, f"over {MAX_NODES:,} values", f"at most {MAX_NODES:,}", "too_large")
+    if len(path) > MAX_DEPTH:
+        raise refuse(path, "deeper nesting", f"at most {MAX_DEPTH} levels", "too_deep")
 
 
 def _key(key: object, path: Path) -> str:
@@ -142,6 +146,7 @@ class _YamlReader:
         self._text = text
         self._duplicates: list[DocumentError] = []
         self._events: Iterator[Any] = iter(())
+        self._budget = MAX_NODES
 
     def read(self) -> Any:
         try:
@@ -165,8 +170,8 @@ class _YamlReader:
 
     def _value(self, event: Any, path: Path) -> Any:
         _no_indirection(event, path)
-        if len(path) > MAX_DEPTH:
-            raise refuse(path, "deeper nesting", f"at most {MAX_DEPTH} levels", "too_deep")
+        self._budget -= 1
+        _within(path, self._budget)
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(path)
         if isinstance(event, yaml.SequenceStartEvent):

@@ -1,6 +1,6 @@
 """The JSON Schema of `orchid.policy/v1`, by which editors complete and check a document."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from orchid.engine.document.model import PolicyDocument
@@ -19,12 +19,13 @@ def json_schema() -> dict[str, Any]:
     return dict(_built())
 
 
-def known_keys(path: tuple[str | int, ...]) -> list[str]:
+@lru_cache(maxsize=256)
+def known_keys(path: tuple[str | int, ...]) -> tuple[str, ...]:
     """The keys that the section at `path` knows; empty where keys are free or there is none."""
     nodes = [_built()]
     for part in path:
         nodes = [child for node in nodes for child in _children(node, part)]
-    return sorted({key for node in nodes for key in _resolved(node).get("properties", {})})
+    return tuple(sorted({key for node in nodes for key in _resolved(node).get("properties", {})}))
 
 
 def _resolved(node: dict[str, Any]) -> dict[str, Any]:

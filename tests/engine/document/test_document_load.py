@@ -106,6 +106,7 @@ def test_a_gate_without_a_window_is_refused() -> None:
         ('{"a": "\\ud800"}', "not_utf8"),
         (b"a: \xff\xfe", "not_utf8"),
         (b"a" * 10_000_000, "too_large"),
+        ("- [a]\n" * 60_000, "too_large"),
     ],
     ids=lambda value: str(value)[:24],
 )
@@ -162,3 +163,10 @@ def test_a_key_with_a_slash_has_an_escaped_pointer() -> None:
     given = changed()
     given["admission"]["shares"]["region/eu"]["ceiling"] = 3
     assert set(faults(given)) == {"/admission/shares/region~1eu/ceiling"}
+
+
+def test_the_faults_that_are_told_are_bounded() -> None:
+    with pytest.raises(DocumentErrors) as caught:
+        load_document({**changed(), **{f"key{i}": 1 for i in range(2_000)}})
+    assert len(caught.value.errors) == 501
+    assert caught.value.errors[-1].code == "too_many"

@@ -32,4 +32,4 @@ def test_keys_are_known_by_place() -> None:
     assert "min_utility" in known_keys(("segments", "floors", 0))
     assert "ceiling" in known_keys(("admission", "shares", "region/eu", "children", "any"))
     assert "schema" in known_keys(())
-    assert known_keys(("nowhere",)) == []
+    assert known_keys(("nowhere",)) == ()
