@@ -1,0 +1,64 @@
+# Orchid. `make` prints this help.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.installed
+DEV := $(VENV)/.installed-dev
+LOCKS := --universal --generate-hashes --python-version 3.11 --no-header --quiet
+export ORCHID_VAR ?= var
+export PYTHON
+# By name, for ORCHID_VAR may hold what is not ours.
+STORED := postgres postgres.unfinished run log secrets keys edge triton mail
+
+.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt ci
+
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-11s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(RUN) ## Start the whole product with the example products (Ctrl-C stops all of it)
+	@$(BIN)/python -m orchid up --demo
+
+demo-reset: ## Forget what the demo has stored
+	@if [ -e $(ORCHID_VAR)/run/up.lock ] && ! flock -n $(ORCHID_VAR)/run/up.lock true; then \
+	  echo "Orchid runs on $(ORCHID_VAR): stop it first (Ctrl-C in its terminal)."; exit 1; fi
+	@cd $(ORCHID_VAR) 2>/dev/null && rm -rf $(STORED) || true
+
+demo-check: $(DEV) ## Play the whole story without a person and say which step failed
+	@$(BIN)/python -m orchid demo check
+
+test: $(DEV) ## Run every test (TESTS=tests/engine for some)
+	@.ci/chromium
+	@$(BIN)/pytest $(TESTS)
+
+lint: $(DEV) ## Find faults of style
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(DEV) ## Check types: strict in orchid/
+	@$(BIN)/mypy .
+
+imports: $(DEV) ## Check who may import whom
+	@$(BIN)/lint-imports
+
+fmt: $(DEV) ## Format, and mend what can be mended
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: $(DEV) ## Pin again what requirements*.in ask for
+	@$(BIN)/uv pip compile requirements.in $(LOCKS) -o requirements.lock
+	@$(BIN)/uv pip compile requirements-dev.in $(LOCKS) -o requirements-dev.lock
+
+triton: $(RUN) ## Build .triton, the environment of a real Triton
+	@$(BIN)/python -m orchid triton build
+
+ci: ## What continuous integration runs
+	@.ci/run
+
+# A stamp holds the hash of the lock that is installed, so a mere checkout installs nothing again.
+$(RUN): requirements.lock
+	@.ci/install $< $@
+
+$(DEV): requirements-dev.lock
+	@.ci/install $< $@

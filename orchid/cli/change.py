@@ -1,0 +1,181 @@
+"""`orchid propose`, `evidence push`, `check` and `rollback`: a change of what is live."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchid.cli.client import Api, Json
+from orchid.cli.output import json_option, short, show, table
+from orchid.cli.policy import loaded
+
+product_option = click.option("--product", envvar="ORCHID_PRODUCT", help="Slug of the product.")
+file_argument = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+LOOK_AGAIN_S = 2.0
+# Columns of a verdict, each with what stands for an empty value.
+COLUMNS = (
+    ("metric", None),
+    ("segment", "whole"),
+    ("verdict", None),
+    ("value", None),
+    ("bound", None),
+    ("margin", None),
+    ("n", 0),
+)
+
+
+def named(product: str | None, otherwise: object = None) -> str:
+    """The product asked for, or the one that the file names."""
+    slug = product or otherwise
+    if not slug:
+        raise click.UsageError("Name the product with --product or in ORCHID_PRODUCT.")
+    return str(slug)
+
+
+@click.command()
+@file_argument
+@product_option
+@click.option("--title", required=True, help="What changes, in a line.")
+@click.option("--rationale", default="", help="Why, for those who approve it.")
+@click.option("--base", type=int, help="Number of the generation that it changes.")
+@click.option("--submit/--draft", default=True, show_default=True, help="Ask for approval now.")
+@json_option
+def propose(
+    file: Path,
+    product: str | None,
+    title: str,
+    rationale: str,
+    base: int | None,
+    submit: bool,
+    as_json: bool,
+) -> None:
+    """Draft a generation from the document FILE and propose it for publication."""
+    document = loaded(file)
+    slug, api = named(product, document.document.product), Api()
+    proposal = proposed(api, slug, document.given, title, rationale, base)
+    if submit:
+        proposal = submitted(api, proposal)
+    show(proposal, lambda: proposal_text(proposal), as_json=as_json)
+
+
+def proposed(
+    api: Api, slug: str, given: Json, title: str, rationale: str, base: int | None
+) -> Json:
+    """The proposal to publish a new generation with this document; nobody is asked yet."""
+    at = f"/api/v1/products/{slug}"
+    body: Json = {"title": title, "document": given}
+    drafted = api.post(f"{at}/generations", body | ({"base": base} if base else {}))
+    asked = {"generation": drafted["generation"], "title": title, "rationale": rationale}
+    return api.post(f"{at}/proposals", asked)
+
+
+def submitted(api: Api, proposal: Json) -> Json:
+    """The proposal after its approvers were asked."""
+    version = {"expected_version": proposal["version"]}
+    return api.post(f"/api/v1/proposals/{proposal['id']}/submit", version)
+
+
+def proposal_text(proposal: Json) -> str:
+    needed = ", ".join(f"{count} {role}" for role, count in proposal["required"].items())
+    return (
+        f"Proposal {proposal['id']} for generation {proposal['generation']}"
+        f" ({short(proposal['revision_digest'])}): {proposal['state']}\n"
+        f"Approvals it needs: {needed or 'not yet known'}"
+    )
+
+
+@click.group()
+def evidence() -> None:
+    """Quality evidence: what makes an answer count as good."""
+
+
+@evidence.command()
+@file_argument
+@product_option
+@json_option
+def push(file: Path, product: str | None, as_json: bool) -> None:
+    """Push the evidence in FILE (orchid.evidence/v1). The same again changes nothing."""
+    content = json_object(file)
+    slug = named(product, content.get("product"))
+    answer = pushed(Api(), slug, content)
+    show(answer, lambda: evidence_text(answer), as_json=as_json)
+
+
+def pushed(api: Api, slug: str, content: Json) -> Json:
+    """Which evidence is stored now, of one piece or a set in one file."""
+    items = content.get("items") or content.get("evidence") or [content]
+    return api.post(f"/api/v1/products/{slug}/evidence", {"items": items})
+
+
+def json_object(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text())
+    except ValueError as error:
+        raise click.ClickException(f"{file} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise click.ClickException(f"{file} holds a {type(content).__name__}; an object is needed.")
+    return content
+
+
+def evidence_text(answer: Json) -> str:
+    rows = [
+        (one["suite"], one["route"], json.dumps(one["where"]), one["n"], one["mean"])
+        for one in answer["results"]
+    ]
+    new = f"{answer['created']} of {len(rows)} are new"
+    return f"{table(('suite', 'route', 'where', 'n', 'mean'), rows)}\n{new}"
+
+
+@click.command()
+@product_option
+@click.option("--generation", type=int, help="Default: what is live.")
+@click.option("--wait", "wait_s", type=float, default=0, help="Seconds to wait for a verdict.")
+@json_option
+@click.pass_context
+def check(
+    ctx: click.Context, product: str | None, generation: int | None, wait_s: float, as_json: bool
+) -> None:
+    """Judge a generation. Exit code: 0 pass, 1 fail, 2 inconclusive or no data, 3 error."""
+    api, slug = Api(), named(product)
+    answer = judged(api, slug, generation, wait_s)
+    show(answer, lambda: verdict_text(answer), as_json=as_json)
+    ctx.exit(answer["exit_code"])
+
+
+def judged(api: Api, slug: str, generation: int | None, wait_s: float) -> Json:
+    """The answer, asked for again until there is a verdict or the time is over."""
+    deadline = time.monotonic() + wait_s
+    while True:
+        answer = api.get(f"/api/v1/products/{slug}/check", generation=generation)
+        if answer["exit_code"] != 2 or time.monotonic() >= deadline:
+            return answer
+        click.echo(f"{answer['verdict']}; looking again", err=True)
+        time.sleep(LOOK_AGAIN_S)
+
+
+def verdict_text(answer: Json) -> str:
+    lines = [f"Verdict: {answer['verdict']}", *(f"  {reason}" for reason in answer["reasons"])]
+    verdicts = (answer["evaluation"] or {}).get("verdicts", [])
+    if verdicts:
+        rows = [tuple(verdict[name] or shown for name, shown in COLUMNS) for verdict in verdicts]
+        lines += ["", table([heading for heading, _ in COLUMNS], rows)]
+    return "\n".join(lines)
+
+
+@click.command()
+@product_option
+@click.option("--reason", required=True, help="Why; it stays in the audit trail.")
+@click.option("--to", type=int, help="Number of a publication; default: the one before.")
+@json_option
+def rollback(product: str | None, reason: str, to: int | None, as_json: bool) -> None:
+    """Publish what was live before as a new admission generation."""
+    asked: Json = {"reason": reason} | ({"to": to} if to else {})
+    made = Api().post(f"/api/v1/products/{named(product)}/rollbacks", asked)
+    show(made, lambda: rollback_text(made), as_json=as_json)
+
+
+def rollback_text(made: Json) -> str:
+    digest = short(made["incumbent_digest"])
+    return f"Admission generation {made['number']} ({made['kind']}) serves {digest} again."

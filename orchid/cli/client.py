@@ -1,0 +1,110 @@
+"""The REST client of the command line: who asks, what went wrong, and trying again safely."""
+
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import httpx
+
+DEFAULT_URL = "http://127.0.0.1:8470"
+TRIES, PAUSE_S, TIMEOUT_S = 3, 0.5, 30.0
+Json = dict[str, Any]
+
+
+class Api:
+    """One control plane. Every failure becomes a click.ClickException that says what to do."""
+
+    def __init__(self, transport: httpx.BaseTransport | None = None) -> None:
+        self.url = os.environ.get("ORCHID_URL", DEFAULT_URL).rstrip("/")
+        headers = {"Authorization": f"Bearer {_token()}"}
+        self.client = httpx.Client(
+            base_url=self.url, headers=headers, timeout=TIMEOUT_S, transport=transport
+        )
+
+    def get(self, path: str, **query: Any) -> Json:
+        asked = {name: value for name, value in query.items() if value is not None}
+        return self._answer("GET", path, params=asked)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Json:
+        """An act. Sent again under the same key when the line breaks, so it happens once."""
+        return self._answer("POST", path, json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
+
+    def deliver(self, path: str, content: bytes, headers: Mapping[str, str], **query: Any) -> Json:
+        """A batch; its Batch-Id header makes a second sending harmless."""
+        asked = {name: value for name, value in query.items() if value is not None}
+        return self._answer("POST", path, params=asked, content=content, headers=headers)
+
+    def _answer(self, method: str, path: str, **parts: Any) -> Json:
+        response = self._sent(method, path, **parts)
+        if response.is_success:
+            body: Json = response.json() if response.content else {}
+            return body
+        raise click.ClickException(told(response))
+
+    def _sent(self, method: str, path: str, **parts: Any) -> httpx.Response:
+        for left in reversed(range(TRIES)):
+            try:
+                return self.client.request(method, path, **parts)
+            except httpx.TransportError as error:
+                if not left:
+                    raise click.ClickException(unreachable(self.url, error)) from error
+                time.sleep(PAUSE_S)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _token() -> str:
+    token = os.environ.get("ORCHID_TOKEN", "").strip()
+    if token:
+        return token
+    raise click.ClickException(
+        "ORCHID_TOKEN is not set, so the control plane can't know who asks.\nSet it to a CI"
+        " credential of the product; in the demo: export ORCHID_TOKEN=$(cat var/secrets/ci-token)"
+    )
+
+
+def unreachable(url: str, error: Exception) -> str:
+    return (
+        f"No control plane answers at {url} ({error}).\nIs it running (`orchid up`)? Another"
+        " address goes into ORCHID_URL."
+    )
+
+
+def told(response: httpx.Response) -> str:
+    """A problem document in words: what it is, what to do, and each place that is wrong."""
+    try:
+        problem = response.json()
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict) or "title" not in problem:
+        return f"{response.request.url} answered {response.status_code}, not as a control plane."
+    lines = [f"{problem['title']} ({problem.get('code', response.status_code)})."]
+    if problem.get("detail"):
+        lines.append(str(problem["detail"]))
+    return "\n".join([*lines, *places(problem.get("errors"))])
+
+
+def places(errors: Any) -> list[str]:
+    """The wrong places of a problem, in either form the API gives them."""
+    if isinstance(errors, dict):
+        return [f"  {name}: {'; '.join(map(str, _many(texts)))}" for name, texts in errors.items()]
+    return [f"  {place(one)}" for one in _many(errors)]
+
+
+def place(error: Any) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    if "found" in error:
+        text = f"found {error['found']}, allowed is {error.get('allowed')}"
+    else:
+        text = str(error.get("text", ""))
+    hint = f" ({error['hint']})" if error.get("hint") else ""
+    return f"{error.get('pointer') or 'the document'}: {text}{hint}"
+
+
+def _many(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]

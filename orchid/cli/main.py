@@ -1,0 +1,79 @@
+"""`orchid`: the command line. A command is imported when it is called, not before."""
+
+import importlib
+import sys
+from typing import NamedTuple
+
+import click
+
+# Verdicts own 0 (pass), 1 (fail) and 2 (inconclusive or no data): an error of any kind is 3.
+ERROR = 3
+
+
+class Target(NamedTuple):
+    """Where a command is, and its line in the help."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+COMMANDS = {
+    "up": Target("local", "up", "Start the whole product on this machine."),
+    "status": Target("local", "status", "What runs here, what is live, which edge runs what."),
+    "propose": Target("change", "propose", "Draft a generation from a document and propose it."),
+    "evidence": Target("change", "evidence", "Quality evidence."),
+    "check": Target("change", "check", "Judge what is live, or a generation, by exit code."),
+    "rollback": Target("change", "rollback", "Go back to what was live before."),
+    "ingest": Target("deliver", "ingest", "Deliver trace files, logs and records."),
+    "policy": Target("policy", "policy", "Check, compare and explain documents, offline."),
+    "edge": Target("edge", "edge", "One edge beside a fleet."),
+    "triton": Target("triton.commands", "triton", "A real Triton with toy models."),
+    "demo": Target("demo.commands", "demo", "The clients and the CI job of the demo."),
+}
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name; an edge or a CI job does without the others' imports."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        target = COMMANDS[cmd_name]
+        try:
+            module = importlib.import_module(f"orchid.cli.{target.module}")
+        except ModuleNotFoundError as missing:
+            raise click.ClickException(
+                f"`orchid {cmd_name}` needs {missing.name}, which is not installed here.\n"
+                "Install requirements.lock, or orchid[edge] where only an edge runs."
+            ) from missing
+        command: click.Command = getattr(module, target.attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, target.summary) for name, target in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def orchid() -> None:
+    """Publish, prove and roll back the generations of an AI inference fleet.
+
+    Commands that speak to a control plane take its address from ORCHID_URL and who asks from
+    ORCHID_TOKEN. Exit codes: 0 success or pass, 1 fail, 2 inconclusive or no data, 3 error.
+    """
+
+
+def main() -> None:
+    """Run, and leave with a documented exit code; a wrong call is an error, never a verdict."""
+    try:
+        code = orchid(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(ERROR)
+    except click.Abort:
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
