@@ -1,7 +1,6 @@
 """Reads of the room: the audit trail as an actor may see it, and who has access to a product."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -19,7 +18,6 @@ class AuditFilter:
     actor: str = ""
     action: str = ""
     text: str = ""
-    since: datetime | None = None
 
 
 def audit_events(viewer: Actor, wanted: AuditFilter) -> QuerySet[AuditEvent]:
@@ -32,8 +30,6 @@ def audit_events(viewer: Actor, wanted: AuditFilter) -> QuerySet[AuditEvent]:
     events = events.filter(**{field: value for field, value in exact.items() if value})
     if wanted.action:
         events = events.filter(action__startswith=wanted.action)
-    if wanted.since:
-        events = events.filter(at__gte=wanted.since)
     return events.filter(_mentions(wanted.text)) if wanted.text else events
 
 

@@ -1,6 +1,7 @@
 """The ASGI entry: `uvicorn controlplane.asgi:application`."""
 
 import os
+from typing import cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 os.environ.setdefault("ORCHID_DATABASE_POOL", "1")
@@ -8,6 +9,7 @@ os.environ.setdefault("ORCHID_DATABASE_POOL", "1")
 from django.core.asgi import get_asgi_application
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from starlette.types import ASGIApp
 
 from controlplane.celery import app as celery_app
 
@@ -18,5 +20,5 @@ from releases.edge_asgi import create_app  # noqa: E402
 
 __all__ = ["application", "celery_app"]
 application = Starlette(
-    routes=[Mount("/edge", app=create_app()), Mount("/", app=django_application)]
+    routes=[Mount("/edge", app=create_app()), Mount("/", app=cast("ASGIApp", django_application))]
 )

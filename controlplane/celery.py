@@ -30,7 +30,9 @@ def gathered_schedule() -> dict[str, dict[str, Any]]:
     return schedule
 
 
-@import_modules.connect(weak=False)
 def install_schedule(**_: Any) -> None:
     """Only a worker or beat needs the schedule; gathering it imports every room's tasks."""
     app.conf.beat_schedule = gathered_schedule()
+
+
+import_modules.connect(install_schedule, weak=False)

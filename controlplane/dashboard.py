@@ -1,19 +1,103 @@
 """The first page: how each product stands, and what waits for whoever is looking."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
+from django.views.decorators.http import require_safe
 
-from accounts.guard import Permission, actor_of, may, products_with
+from accounts.guard import Actor, Permission, actor_of, may, products_with
 from accounts.roles import EVERY_PRODUCT
 from controlplane.web import HtmxRequest, render_page
+from gates.selectors import GatesNow, gates_now
+from gates.states import VerdictState
 from policies import selectors as policies
+from policies.models import Product
+from releases.models import Proposal
+from releases.selectors.edges import Standing
+from releases.selectors.live import Live, live
+from releases.selectors.review import review
+from releases.states import ProposalState
+
+NEEDS_A_LOOK = {Standing.REFUSED, Standing.SILENT}
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """Something that this person can move on: what, why, and where."""
+
+    product: Product
+    title: str
+    reason: str
+    url: str
+    urgent: bool = False
+
+
+@dataclass(frozen=True)
+class Standings:
+    """One product at a glance."""
+
+    product: Product
+    live: Live
+    gates: GatesNow
+
+
+@require_safe
 @login_required
 def dashboard(request: HtmxRequest) -> HttpResponse:
     actor = actor_of(request)
+    slugs = products_with(actor, Permission.VIEW)
+    standings = [standing(product) for product in policies.products(slugs)]
+    waiting = [item for found in standings for item in waits_for(actor, found)]
     context = {
-        "products": policies.products(products_with(actor, Permission.VIEW)),
+        "standings": standings,
+        "waiting": sorted(waiting, key=lambda item: not item.urgent),
         "may_create": may(actor, Permission.ADMINISTER, EVERY_PRODUCT),
     }
-    return render_page(request, "controlplane/dashboard.html", None, context)
+    return render_page(request, "controlplane/dashboard.html", "controlplane/_now.html", context)
+
+
+def standing(product: Product) -> Standings:
+    return Standings(product, live(product), gates_now(product))
+
+
+def waits_for(actor: Actor, found: Standings) -> Iterator[Waiting]:
+    """What the actor may decide or mend in one product; harm comes before decisions."""
+    if may(actor, Permission.ROLLBACK, found.product.slug):
+        yield from _breaches(found)
+        yield from _edges(found)
+    for proposal in found.live.waiting:
+        if reason := _asked_of(actor, proposal):
+            url = f"/products/{found.product.slug}/proposals/{proposal.pk}/"
+            yield Waiting(found.product, proposal.title, reason, url)
+
+
+def _breaches(found: Standings) -> Iterator[Waiting]:
+    failed = [gate for gate in found.gates.gates if gate.worst.verdict == VerdictState.FAIL]
+    if failed:
+        names = ", ".join(gate.metric.label for gate in failed)
+        url = f"/products/{found.product.slug}/gates/"
+        yield Waiting(
+            found.product, f"{names} out of bounds", "See where and since when", url, True
+        )
+
+
+def _edges(found: Standings) -> Iterator[Waiting]:
+    for edge in found.live.edges:
+        if edge.standing in NEEDS_A_LOOK:
+            url = f"/products/{found.product.slug}/edges/"
+            title = f"Edge {edge.name} is {edge.standing}"
+            yield Waiting(found.product, title, edge.reason or "It does not follow", url, True)
+
+
+def _asked_of(actor: Actor, proposal: Proposal) -> str:
+    """Why a proposal waits for this person; empty when it doesn't."""
+    seen = review(actor, proposal)
+    if seen.may_vote:
+        return "Your approval is asked"
+    if proposal.state == ProposalState.APPROVED and "publish" in seen.moves:
+        return "Approved; waits to be published"
+    if proposal.state == ProposalState.DRAFT and actor.owner == proposal.author_user:
+        return "Your draft; waits to be sent for review"
+    return ""

@@ -1,7 +1,6 @@
 """Django's settings. Safe with nothing set; what a site may change is in `env.py`."""
 
 from csp.constants import NONE, SELF
-from kombu import Queue
 
 from controlplane import env
 
@@ -198,7 +197,10 @@ CELERY_TASK_ROUTES = {
     "releases.*": {"queue": "releases"},
 }
 # Named here, so that a worker started without -Q takes from all of them in turn.
-CELERY_TASK_QUEUES = [Queue(name) for name in ("hall", "ingest", "gates", "releases")]
+CELERY_TASK_QUEUES: dict[str, dict[str, str]] = {
+    name: {"exchange": name, "routing_key": name}
+    for name in ("hall", "ingest", "gates", "releases")
+}
 CELERY_TASK_IGNORE_RESULT = True
 # A task is taken off the queue when it has ended, so a killed worker loses nothing.
 CELERY_TASK_ACKS_LATE = True

@@ -24,7 +24,9 @@ class HtmxRequest(HttpRequest):
     """A request as our views see it, after the middleware."""
 
     htmx: HtmxDetails
-    user: Any  # accounts.User or AnonymousUser; this leaf can't import the room
+    # accounts.User or AnonymousUser, and accounts.guard.Actor; this leaf can't import the room.
+    user: Any
+    actor: Any
 
 
 def render_page(
@@ -35,9 +37,9 @@ def render_page(
     status: int = 200,
 ) -> HttpResponse:
     """The whole page, or only its partial when htmx asked; the page includes the same file."""
-    htmx = getattr(request, "htmx", None)
-    wants_partial = bool(htmx) and not htmx.boosted and partial_template is not None
-    template = partial_template if wants_partial and partial_template else page_template
+    htmx: HtmxDetails | None = getattr(request, "htmx", None)
+    by_htmx = htmx is not None and bool(htmx) and not htmx.boosted
+    template = partial_template if by_htmx and partial_template else page_template
     response = render(request, template, context, status=status)
     response.headers["Vary"] = "HX-Request, Cookie"
     return response

@@ -128,6 +128,6 @@ def document_diff(before: dict[str, Any], after: dict[str, Any]) -> list[Line]:
 def _lines(unified: Iterator[str]) -> Iterator[Line]:
     for raw in list(unified)[2:]:
         if raw.startswith("@@"):
-            yield Line("", raw.split("@@")[1].strip())
+            yield Line("", f"line {raw.split('+')[1].split(',')[0]}")
         else:
             yield Line(raw[0], raw[1:])

@@ -10,6 +10,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.roles import Role
+
 register = template.Library()
 
 VERDICT_LABELS = {
@@ -127,5 +129,16 @@ def beside(row: Sequence[Any], columns: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 @register.filter
 def words(identifier: str) -> str:
-    """`product_owner` -> `product owner`."""
+    """`stop_shadow` -> `stop shadow`."""
     return identifier.replace("_", " ")
+
+
+@register.filter
+def role_label(role: str) -> str:
+    """`product_owner` -> `Product owner`."""
+    return str(Role(role).label) if role in Role.values else role
+
+
+@register.filter
+def role_labels(roles: Sequence[str]) -> str:
+    return ", ".join(map(role_label, roles)) or "nobody"
