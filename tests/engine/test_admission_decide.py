@@ -77,7 +77,17 @@ def test_the_deadline_is_named_before_an_exhausted_share() -> None:
     decision = answer(tight(), policy, state)
     assert decision.reason is Reason.DEADLINE_INFEASIBLE
     assert dict(decision.explained)["compact"] is Reason.FALLBACK_PROHIBITED
-    assert answer(ask(), policy, state).reason is Reason.SHARE_EXHAUSTED
+    house = full_house(policy)
+    house.shares = state.shares
+    assert answer(ask(), policy, house).reason is Reason.SHARE_EXHAUSTED
+    assert answer(ask(), policy, idle_with(state)).offer is not None  # below the knee nothing idles
+
+
+def idle_with(other: AdmissionState) -> AdmissionState:
+    """An idle fleet whose shares are as used up as another's."""
+    state = idle_state(POLICY, slots=4)
+    state.shares = other.shares
+    return state
 
 
 def test_a_bound_that_the_contract_does_not_accept_is_not_offered() -> None:

@@ -171,12 +171,12 @@ def _limits(
     budgets = policy.document.budgets
     if exhausted := state.budgets.exhausted(budgets, tenant, usage, now_ms):
         return _Refused(Reason.BUDGET_EXHAUSTED, exhausted[1])
-    path = policy.shares.path(share_levels(shape, route, pool.name))
-    lender = state.buckets(policy).lender(path, now_ms) if path else ROOT
-    if lender is None:
-        return _Refused(Reason.SHARE_EXHAUSTED)
     request_id, teu = shape.request.request_id, usage["teu"]
     wait = pool.in_flight >= policy.knee or not pool.next_in_queue(request_id)
+    path = policy.shares.path(share_levels(shape, route, pool.name))
+    lender = state.buckets(policy).lender(path, now_ms, room=not wait) if path else ROOT
+    if lender is None:
+        return _Refused(Reason.SHARE_EXHAUSTED)
     room = policy.document.admission.max_queued_teu
     if wait and pool.queued_teu(before=request_id) + teu > room:
         return _Refused(Reason.QUEUE_FULL if room else Reason.CONCURRENCY)

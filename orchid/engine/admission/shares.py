@@ -4,10 +4,13 @@ Every node has a guaranteed rate and a ceiling. A request under its own rate is 
 others do; over it, it borrows from the nearest ancestor that has some to spare. Rates are charged
 from the lender up, so a lender is made whole within one burst. A bucket may be overdrawn by its
 last request, which makes rates hold for requests of any size.
+
+Shares settle who is served when not all can be. While the pool is below its knee the root lends
+whatever its bucket says: nothing idles because a rate was used up. A ceiling holds at all times.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from orchid.engine.document.limits import ShareNode
 from orchid.engine.document.model import PolicyDocument
@@ -26,7 +29,8 @@ class Share:
     ceiling: float
     burst: float
     ceiling_burst: float
-    children: tuple[int, ...]
+    capped: bool  # declares a ceiling below its parent's
+    children: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,36 +70,24 @@ def share_tree(document: PolicyDocument) -> ShareTree:
         return ShareTree()
     rate = float(fleet.devices * fleet.raw_teu_per_s * fleet.safe_factor)
     burst_s = max(LEAST_BURST_S, float(document.admission.max_queued_teu) / rate)
-    nodes: list[Share] = []
-    _grow(nodes, "fleet", None, rate, rate, burst_s, declared)
+    nodes = [Share("fleet", None, rate, rate, rate * burst_s, rate * burst_s, capped=False)]
+    _grow(nodes, ROOT, declared, burst_s)
     return ShareTree(tuple(nodes))
 
 
 def _grow(
-    nodes: list[Share],
-    name: str,
-    parent: int | None,
-    rate: float,
-    ceiling: float,
-    burst_s: float,
-    declared: Mapping[str, ShareNode],
-) -> int:
-    here = len(nodes)
-    nodes.append(Share(name, parent, rate, ceiling, rate * burst_s, ceiling * burst_s, ()))
-    children = tuple(
-        _grow(
-            nodes,
-            key,
-            here,
-            rate * child.guaranteed,
-            ceiling * child.ceiling,
-            burst_s,
-            child.children,
-        )
-        for key, child in declared.items()
-    )
-    nodes[here] = Share(name, parent, rate, ceiling, rate * burst_s, ceiling * burst_s, children)
-    return here
+    nodes: list[Share], parent: int, declared: Mapping[str, ShareNode], burst_s: float
+) -> None:
+    """Append the children of a node, each followed by its own, and enter them at the node."""
+    children = []
+    for name, child in declared.items():
+        rate = nodes[parent].rate * child.guaranteed
+        ceiling = nodes[parent].ceiling * child.ceiling
+        capped, here = child.ceiling < 1.0, len(nodes)
+        nodes.append(Share(name, parent, rate, ceiling, rate * burst_s, ceiling * burst_s, capped))
+        _grow(nodes, here, child.children, burst_s)
+        children.append(here)
+    nodes[parent] = replace(nodes[parent], children=tuple(children))
 
 
 @dataclass(slots=True)
@@ -126,13 +118,16 @@ class Buckets:
             max(now_ms, held.at_ms),
         )
 
-    def lender(self, path: tuple[int, ...], now_ms: float) -> int | None:
-        """The node that lets a request of this path through; None when every level says no."""
+    def lender(self, path: tuple[int, ...], now_ms: float, *, room: bool = False) -> int | None:
+        """The node that lets a request of this path through; None when every level says no.
+
+        With `room` the pool is below its knee, and the root lends in any case.
+        """
         for node in path:
             bucket = self.at(node, now_ms)
-            if bucket.ceiling_tokens <= 0:
+            if self.tree.nodes[node].capped and bucket.ceiling_tokens <= 0:
                 return None
-            if bucket.tokens > 0:
+            if bucket.tokens > 0 or (room and node == ROOT):
                 return node
         return None
 
@@ -142,9 +137,10 @@ class Buckets:
         A negative amount gives back what the same path and lender were charged.
         """
         for node, lends in _lending(path, lender):
-            bucket = self.at(node, now_ms)
+            bucket, share = self.at(node, now_ms), self.tree.nodes[node]
             bucket.ceiling_tokens -= teu
-            bucket.tokens -= teu if lends else 0.0
+            # What was lent while there was room is forgotten beyond one burst.
+            bucket.tokens = max(bucket.tokens - (teu if lends else 0.0), -share.burst)
             self.held[node] = bucket
 
 
