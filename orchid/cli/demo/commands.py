@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import time
@@ -13,9 +12,15 @@ from typing import Any
 import click
 import httpx
 
+from orchid.cli.change import proposal_text
+from orchid.cli.client import Api
+from orchid.cli.deliver import results_text
+from orchid.cli.demo import ci as job
+from orchid.cli.demo import seed as recordings
 from orchid.cli.demo.arrivals import DemoRequest, requests
 from orchid.cli.demo.edgeclient import Edge
 from orchid.cli.demo.traffic import Driver
+from orchid.cli.output import json_option, show
 from orchid.formats import azure
 
 SLICE = "examples/traces/azure-conversation-1000.csv"
@@ -24,9 +29,41 @@ EDGE_READY_WITHIN_S = 60.0
 UPLOAD_WITHIN_S = 10.0
 
 
+root_option = click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path.cwd,
+    show_default="current folder",
+    help="The checkout, which holds the examples.",
+)
+
+
 @click.group()
 def demo() -> None:
-    """The clients and the CI job of the demo."""
+    """The clients and the CI job of the demo.
+
+    Without ORCHID_TOKEN they use the demo's own CI credential, var/secrets/ci-token.
+    """
+    own = Path(os.environ.get("ORCHID_VAR", "var")) / "secrets/ci-token"
+    if "ORCHID_TOKEN" not in os.environ and own.is_file():
+        os.environ["ORCHID_TOKEN"] = own.read_text(encoding="utf-8").strip()
+
+
+@demo.command()
+@root_option
+@json_option
+def seed(root: Path, as_json: bool) -> None:
+    """Deliver the recordings of a real Triton; the same again changes nothing."""
+    results = recordings.seed(Api(), root / "examples/recordings")
+    show(results, lambda: results_text(results), as_json=as_json)
+
+
+@demo.command()
+@root_option
+def ci(root: Path) -> None:
+    """Push quality evidence and propose generation 2, once generation 1 is judged on cost."""
+    made = job.propose_once(Api(), root / "examples/orchid-demo", click.echo)
+    click.echo(proposal_text(made) if made else "Generation 2 was proposed before.")
 
 
 @demo.command()
@@ -36,13 +73,8 @@ def demo() -> None:
 )
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--edge", "edge_url", help="Default: the edge on ORCHID_EDGE_PORT of this machine.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path.cwd,
-    help="The checkout.",
-)
+@json_option
+@root_option
 def traffic(
     rate: float, seconds: float | None, seed: int, edge_url: str | None, as_json: bool, root: Path
 ) -> None:
@@ -56,7 +88,20 @@ def traffic(
     port = os.environ.get("ORCHID_EDGE_PORT", "8471")
     arriving = requests(reading.records, rate, seed)
     summary = asyncio.run(_drive(edge_url or f"http://127.0.0.1:{port}", var, arriving, seconds))
-    click.echo(json.dumps(summary, indent=None if as_json else 1))
+    show(summary, lambda: in_words(summary), as_json=as_json)
+
+
+def in_words(summary: dict[str, Any]) -> str:
+    """Each figure on a line; a group of counts as `name count`."""
+    return "\n".join(
+        f"{name.replace('_', ' ')}: {_value(value)}" for name, value in summary.items()
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {count}" for key, count in value.items()) or "none"
+    return "-" if value is None else str(value)
 
 
 async def _drive(

@@ -1,0 +1,43 @@
+"""What a real Triton wrote on another day: delivered once, as an operator delivers such files."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchid.cli.client import Api, Json
+from orchid.cli.deliver import Origin, counted, deliver, kind_of
+from orchid.cli.output import progress
+
+PRODUCT = "orchid-demo"
+
+
+def seed(api: Api, recordings: Path) -> list[Json]:
+    """Deliver every recording and wait until it is counted; what is there already stays."""
+    results: list[Json] = []
+    for run in sorted(path for path in recordings.iterdir() if path.is_dir()):
+        origin = origin_of(run)
+        files = progress(list(files_of(run)), f"Delivering {run.name}")
+        results += counted(
+            api, [deliver(api, file, kind_of(file), origin) for file in files], origin
+        )
+    return results
+
+
+def files_of(run: Path) -> Iterator[Path]:
+    """Its files in a steady order, the client's own log last: it names what the others tell."""
+    files = [path for path in run.rglob("*") if path.is_file()]
+    return iter(sorted(files, key=lambda path: (kind_of(path) == "client_log", path)))
+
+
+def origin_of(run: Path) -> Origin:
+    """The run, anchored by its client's log: one line has one moment on both clocks of the host."""
+    with (run / "client-log.jsonl").open(encoding="utf-8") as log:
+        call = json.loads(log.readline())
+    return Origin(
+        product=PRODUCT,
+        server_run=f"recording-{run.name}",
+        source=f"recording-{run.name}",
+        engine_kind="triton",
+        anchor_monotonic_ns=call["t_send_mono_ns"],
+        anchor_unix_ns=call["t_send_unix_ns"],
+    )
