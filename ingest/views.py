@@ -52,7 +52,7 @@ def _sources(request: HtmxRequest, slug: str, form: UploadForm, status: int = 20
         "rows": selectors.sources(product),
         "watermark": selectors.watermark(product),
         "form": form,
-        "may_ingest": may(request.actor, Permission.INGEST, slug),  # type: ignore[attr-defined]
+        "may_ingest": may(request.actor, Permission.INGEST, slug),
     }
     return render_page(
         request, "ingest/sources.html", "ingest/_sources.html", context, status=status
@@ -92,7 +92,7 @@ def batch(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
     context = {
         "product": product,
         "batch": selectors.batch_of(product, pk=batch_pk),
-        "may_ingest": may(request.actor, Permission.INGEST, slug),  # type: ignore[attr-defined]
+        "may_ingest": may(request.actor, Permission.INGEST, slug),
     }
     return render_page(request, "ingest/batch.html", "ingest/_batch.html", context)
 
@@ -101,7 +101,7 @@ def batch(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
 @page(Permission.INGEST)
 def retry(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
     found = selectors.batch_of(policies.product(slug), pk=batch_pk)
-    services.retry(request.actor, found)  # type: ignore[attr-defined]
+    services.retry(request.actor, found)
     return redirect("ingest:batch", slug=slug, batch_pk=batch_pk)
 
 

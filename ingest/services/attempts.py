@@ -51,7 +51,7 @@ def _ms(nanoseconds: int | None) -> float | None:
 
 
 _FIELDS = tuple(
-    field.column for field in EngineAttempt._meta.concrete_fields if not field.primary_key
+    str(field.column) for field in EngineAttempt._meta.concrete_fields if not field.primary_key
 )
 _ROWS_AT_ONCE = 500
 _INSERT = f"INSERT INTO ingest_engineattempt ({', '.join(_FIELDS)}) VALUES "  # noqa: S608

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingest_cast import SLUG, RecordMaker, Sender, token
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import Grant, User
@@ -12,6 +11,7 @@ from orchid.engine.document.canonical import manifest_digest
 from policies.models import Product
 from policies.selectors import document_of
 from policies.services import create_product
+from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, token
 
 ROOT = Path(__file__).parents[2]
 

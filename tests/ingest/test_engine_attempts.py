@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingest_cast import RecordMaker, Sender, count_waiting
 
 from ingest import selectors
 from ingest.models import Batch, ClientCall, EngineAttempt, Source
 from policies.models import Product
+from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from ingest_cast import RecordMaker, Sender, count_waiting
 
+from ingest import tasks
 from ingest.models import Batch, RequestRow, RollupDelta
 from ingest.services import inbox
+from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -122,7 +123,7 @@ def test_a_broker_that_is_down_loses_nothing(
     def down(batch_pk: int) -> None:
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(inbox.tasks.process_batch, "delay", down)
+    monkeypatch.setattr(tasks.process_batch, "delay", down)
     with django_capture_on_commit_callbacks(execute=True):
         assert edge.records(record()).status_code == 202
     count_waiting()

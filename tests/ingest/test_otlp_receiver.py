@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingest_cast import Sender
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from ingest import selectors
 from ingest.models import EngineAttempt, EngineSpan
 from policies.models import Product
+from tests.ingest.ingest_cast import Sender
 
 pytestmark = pytest.mark.django_db
 

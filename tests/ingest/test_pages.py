@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from ingest_cast import SLUG, RecordMaker, Sender, count_waiting
 
 from ingest.models import Batch, EngineAttempt
+from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 from django.db import ProgrammingError, connection, transaction
 from django.utils import timezone
-from ingest_cast import SLUG, RecordMaker, Sender, count_waiting
 
 from accounts.guard import person
 from accounts.models import AuditEvent
@@ -14,6 +13,7 @@ from ingest.models import Batch, RequestRow, RollupDelta, Source
 from ingest.selectors.sources import EDGE_SILENT_AFTER
 from ingest.services import processing, requests
 from policies.models import Product
+from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 

@@ -3,9 +3,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from ingest_cast import RecordMaker, Sender, count_waiting
 
 from ingest.models import RequestRow
+from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 

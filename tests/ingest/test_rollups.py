@@ -2,13 +2,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from ingest_cast import RecordMaker, Sender, count_waiting
 
 from ingest.models import RequestRow, RollupDelta
 from ingest.selectors import RollupRow, rollup_rows
 from ingest.services.compaction import compact
 from orchid.engine.histogram import merge_all, percentile_ms
 from policies.models import Product
+from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 
