@@ -12,7 +12,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization as s
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
-from orchid.engine.wire.signature import public_jwk
+
+from orchid.engine.wire.bundle import public_jwk
 
 MADE_ON_FIRST_USE = 2  # one that signs, one announced in advance
 

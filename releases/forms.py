@@ -1,0 +1,44 @@
+"""What people send: each form says its fields, the services say the rules."""
+
+from django import forms
+
+from releases.states import Choice
+
+
+class ProposeForm(forms.Form):
+    """Open a proposal for a generation."""
+
+    generation = forms.IntegerField(min_value=1)
+    title = forms.CharField(max_length=200)
+    rationale = forms.CharField(
+        required=False, max_length=5000, widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+
+class VoteForm(forms.Form):
+    """A decision with its reason, bound to what was on the page."""
+
+    decision = forms.ChoiceField(choices=Choice.choices)
+    reason = forms.CharField(max_length=5000)
+    bound_digest = forms.CharField(max_length=80)
+    expected_version = forms.IntegerField(min_value=1)
+
+
+class MoveForm(forms.Form):
+    """Any other move: the version that was on the page, and a reason where one is given."""
+
+    expected_version = forms.IntegerField(min_value=1)
+    reason = forms.CharField(required=False, max_length=5000)
+
+
+class ReasonForm(forms.Form):
+    """A reason for what follows at once."""
+
+    reason = forms.CharField(max_length=5000, widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class FirstForm(forms.Form):
+    """The generation that a product begins with, and why."""
+
+    generation = forms.IntegerField(min_value=1)
+    reason = forms.CharField(max_length=5000)

@@ -1,0 +1,1 @@
+"""Reads that pages, API and tasks share."""

@@ -1,0 +1,167 @@
+"""What each edge is wanted on, what it says it runs, and who is keeping the clock from starting."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from django.utils import timezone
+
+from policies.models import Product
+from releases.models import Activation, Edge, Publication
+from releases.states import ActivationState
+
+SILENT_AFTER = timedelta(seconds=45)  # a long poll returns within 30 s; the rest is a slow network
+LATE_AFTER = timedelta(seconds=10)  # an edge that is heard answers a publication well within this
+
+
+class Standing(StrEnum):
+    """How an edge stands to the publication it is wanted on."""
+
+    ACTIVE = "active"
+    REFUSED = "refused"
+    SILENT = "silent"
+    LATE = "late"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True)
+class EdgeFact:
+    """One line of the Edges page."""
+
+    name: str
+    share: float
+    wanted: int | None
+    active: int | None
+    standing: Standing
+    reason: str
+    activated_at: datetime | None
+    last_seen: datetime | None
+    clock_skew_ms: float | None
+    open_sequences: dict[str, int]
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows the standing."""
+        return _BADGES[self.standing]
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """Whether enough of the traffic runs a publication, since when, and who is missing."""
+
+    share: float
+    required: float
+    reached_at: datetime | None
+    missing: list[EdgeFact]
+
+
+def edge_facts(
+    product: Product, wanted: Publication | None, now: datetime | None = None
+) -> list[EdgeFact]:
+    """Every edge in service, by name, against the publication that it is wanted on."""
+    now = now or timezone.now()
+    edges = Edge.objects.filter(product=product, retired_at=None).select_related("seen")
+    answers = _answers(wanted)
+    return [_fact(edge, wanted, answers.get(edge.pk), now) for edge in edges]
+
+
+def acknowledgement(
+    product: Product, publication: Publication, required: float, now: datetime | None = None
+) -> Acknowledgement:
+    """The share of traffic on a publication; `reached_at` is when the required share was complete.
+
+    Shares are weights: they count relative to the sum over the product's edges in service.
+    """
+    facts = edge_facts(product, publication, now)
+    total = sum(fact.share for fact in facts)
+    reached_at, share = None, 0.0
+    active = [fact for fact in facts if fact.standing == Standing.ACTIVE and fact.activated_at]
+    for fact in sorted(active, key=lambda fact: fact.activated_at or publication.issued_at):
+        share += fact.share / total
+        if reached_at is None and share >= required - 1e-9:
+            reached_at = fact.activated_at
+    missing = [fact for fact in facts if fact.standing != Standing.ACTIVE]
+    return Acknowledgement(share, required, reached_at, missing)
+
+
+def open_sequences(product: Product) -> dict[str, int]:
+    """Sequences still running, by the digest they began under, summed over the edges."""
+    total: dict[str, int] = {}
+    for edge in Edge.objects.filter(product=product, retired_at=None).select_related("seen"):
+        for digest, count in _reported(edge).items():
+            total[digest] = total.get(digest, 0) + count
+    return total
+
+
+def _answers(wanted: Publication | None) -> dict[int, dict[str, Activation]]:
+    """By edge and state, what was answered to the wanted publication."""
+    found: dict[int, dict[str, Activation]] = {}
+    if wanted is not None:
+        for row in Activation.objects.filter(publication=wanted):
+            found.setdefault(row.edge_id, {})[row.state] = row
+    return found
+
+
+def _fact(
+    edge: Edge, wanted: Publication | None, answers: dict[str, Activation] | None, now: datetime
+) -> EdgeFact:
+    seen = getattr(edge, "seen", None)
+    yes = (answers or {}).get(ActivationState.ACTIVE)
+    no = (answers or {}).get(ActivationState.REFUSED)
+    active = seen.active_publication if seen else None
+    standing = _standing(edge, wanted, yes is not None, no is not None, now)
+    return EdgeFact(
+        name=edge.name,
+        share=edge.share,
+        wanted=wanted.number if wanted else None,
+        active=active,
+        standing=standing,
+        reason=_reason(standing, no, wanted),
+        activated_at=yes.at if yes else None,
+        last_seen=seen.at if seen else None,
+        clock_skew_ms=seen.clock_skew_ms if seen else None,
+        open_sequences=_reported(edge),
+    )
+
+
+def _standing(
+    edge: Edge, wanted: Publication | None, accepted: bool, refused: bool, now: datetime
+) -> Standing:
+    """Silence is said first: an edge that isn't heard may run anything by now."""
+    seen = getattr(edge, "seen", None)
+    if now - (seen.at if seen else edge.registered_at) > SILENT_AFTER:
+        return Standing.SILENT
+    if accepted and seen and wanted and seen.active_publication == wanted.number:
+        return Standing.ACTIVE
+    if refused:
+        return Standing.REFUSED
+    late = wanted is not None and now - wanted.issued_at > LATE_AFTER
+    return Standing.LATE if late else Standing.WAITING
+
+
+def _reason(standing: Standing, no: Activation | None, wanted: Publication | None) -> str:
+    number = wanted.number if wanted else "anything"
+    match standing:
+        case Standing.REFUSED:
+            return no.reason if no else ""
+        case Standing.SILENT:
+            return f"Nothing heard for more than {SILENT_AFTER.seconds} seconds."
+        case Standing.LATE:
+            return f"Heard, but no answer to {number} within {LATE_AFTER.seconds} seconds."
+        case Standing.WAITING:
+            return f"{number} has just been offered." if wanted else "Nothing is published yet."
+    return ""
+
+
+def _reported(edge: Edge) -> dict[str, int]:
+    seen = getattr(edge, "seen", None)
+    return {digest: int(count) for digest, count in (seen.open_sequences if seen else {}).items()}
+
+
+_BADGES = {
+    Standing.ACTIVE: "badge badge--pass",
+    Standing.REFUSED: "badge badge--fail",
+    Standing.SILENT: "badge badge--fail",
+    Standing.LATE: "badge badge--inconclusive",
+    Standing.WAITING: "badge badge--no-data",
+}

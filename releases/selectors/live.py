@@ -1,0 +1,151 @@
+"""What is live in a product, and what stands around it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from policies.models import Product, Revision
+from releases.models import Proposal, Publication, Rollout, Vote
+from releases.selectors.edges import EdgeFact, Standing, edge_facts, open_sequences
+from releases.selectors.progress import Progress, progress
+from releases.services.issue import latest
+from releases.states import OPEN_ROLLOUTS, WAITING_PROPOSALS
+
+
+@dataclass(frozen=True)
+class Serves:
+    """One digest of a publication in words: its generation, its share, its pool."""
+
+    digest: str
+    generation: int | None
+    title: str
+    share: float
+    pool: str
+
+
+@dataclass(frozen=True)
+class PublicationFact:
+    """One line of the history: what was published and what it serves."""
+
+    publication: Publication
+    serves: list[Serves]
+    votes: list[Vote]
+
+
+@dataclass(frozen=True)
+class RolloutFact:
+    """A rollout with where it stands; `progress` only while it is open."""
+
+    rollout: Rollout
+    progress: Progress | None
+
+
+@dataclass(frozen=True)
+class Live:
+    """The head of a product's overview."""
+
+    current: PublicationFact | None
+    edges: list[EdgeFact]
+    rollout: RolloutFact | None
+    waiting: list[Proposal]
+
+    @property
+    def active_edges(self) -> int:
+        return sum(edge.standing == Standing.ACTIVE for edge in self.edges)
+
+
+@dataclass(frozen=True)
+class PoolFact:
+    """A pool that some publication named: whether it serves, drains, or could be let go."""
+
+    digest: str
+    generation: int | None
+    pool: str
+    open_sequences: int
+    role: str
+
+
+def live(product: Product, now: datetime | None = None) -> Live:
+    """What the overview shows."""
+    now = now or timezone.now()
+    current = latest(product)
+    waiting = Proposal.objects.filter(product=product, state__in=WAITING_PROPOSALS)
+    return Live(
+        publication_fact(current) if current else None,
+        edge_facts(product, current, now),
+        open_rollout(product, now),
+        list(waiting.select_related("generation")),
+    )
+
+
+def open_rollout(product: Product, now: datetime) -> RolloutFact | None:
+    """The one rollout under way, if any."""
+    found = _rollouts(product).filter(state__in=OPEN_ROLLOUTS).first()
+    return RolloutFact(found, progress(found, now)) if found else None
+
+
+def closed_rollouts(product: Product) -> list[Rollout]:
+    """The last ended rollouts, newest first."""
+    return list(_rollouts(product).exclude(state__in=OPEN_ROLLOUTS)[:20])
+
+
+def publication_fact(publication: Publication) -> PublicationFact:
+    """A publication with its digests in words and the votes that carried its candidate."""
+    shares = {publication.incumbent_digest: 1.0 - publication.fraction}
+    if publication.candidate_digest:
+        shares[publication.candidate_digest] = publication.fraction
+    serves = [_serves(publication, digest, share) for digest, share in shares.items()]
+    votes = Vote.objects.filter(
+        proposal__product=publication.product_id,
+        proposal__revision_digest=publication.target_digest,
+        void=False,
+        at__lte=publication.issued_at,
+    )
+    return PublicationFact(publication, serves, list(votes.select_related("user")))
+
+
+def pool_facts(product: Product) -> list[PoolFact]:
+    """Every pool of the newest publication with the sequences that still run on it."""
+    current = latest(product)
+    if current is None:
+        return []
+    counts = open_sequences(product)
+    named = {**dict.fromkeys(counts, "unknown"), **current.pools}
+    facts = [_pool(product, current, d, pool, counts.get(d, 0)) for d, pool in named.items()]
+    return sorted(facts, key=lambda fact: (fact.role != "serving", fact.generation or 0))
+
+
+def generation_of(product_id: int, digest: str) -> Revision | None:
+    """The revision behind a digest."""
+    found = Revision.objects.filter(generation__product=product_id, digest=digest)
+    return found.select_related("generation").order_by("number").first()
+
+
+def _rollouts(product: Product) -> QuerySet[Rollout]:
+    return Rollout.objects.filter(product=product).select_related(
+        "publication", "first", "proposal__generation", "product"
+    )
+
+
+def _serves(publication: Publication, digest: str, share: float) -> Serves:
+    revision = generation_of(publication.product_id, digest)
+    return Serves(
+        digest,
+        revision.generation.number if revision else None,
+        revision.generation.title if revision else "",
+        share,
+        publication.pools.get(digest, ""),
+    )
+
+
+def _pool(product: Product, current: Publication, digest: str, pool: str, count: int) -> PoolFact:
+    if digest in current.served:
+        role = "serving"
+    elif count:
+        role = "draining"
+    else:
+        role = "warm"
+    revision = generation_of(product.pk, digest)
+    return PoolFact(digest, revision.generation.number if revision else None, pool, count, role)

@@ -1,0 +1,141 @@
+"""Shapes of the API: what comes in is checked here, what goes out is written here."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from releases.models import Proposal, Publication, Rollout, Vote
+from releases.selectors.edges import EdgeFact
+from releases.services.binding import bound_digest
+from releases.states import Choice
+
+
+class NewProposal(serializers.Serializer[Any]):
+    product = serializers.SlugField(required=False)
+    generation = serializers.IntegerField(min_value=1)
+    title = serializers.CharField(max_length=200)
+    rationale = serializers.CharField(max_length=5000, required=False, default="")
+
+
+class Moved(serializers.Serializer[Any]):
+    """Any move: the version that it is based on."""
+
+    expected_version = serializers.IntegerField(min_value=1, required=False, default=None)
+    reason = serializers.CharField(max_length=5000, required=False, default="")
+
+
+class NewVote(Moved):
+    """`bound_digest` is what the voter saw (`bound_digest` of the proposal)."""
+
+    decision = serializers.ChoiceField(choices=Choice.choices)
+    reason = serializers.CharField(max_length=5000)
+    bound_digest = serializers.CharField(max_length=80)
+
+
+class NewRollback(serializers.Serializer[Any]):
+    product = serializers.SlugField(required=False)
+    reason = serializers.CharField(max_length=5000)
+    to = serializers.IntegerField(min_value=1, required=False, default=None)
+
+
+class VoteOut(serializers.ModelSerializer[Vote]):
+    user = serializers.CharField(source="user.username")
+
+    class Meta:
+        model = Vote
+        fields = ("round", "user", "role", "decision", "reason", "at", "bound_digest", "void")
+
+
+class ProposalOut(serializers.ModelSerializer[Proposal]):
+    product = serializers.CharField(source="product.slug")
+    generation = serializers.IntegerField(source="generation.number")
+    bound_digest = serializers.SerializerMethodField()
+    votes = VoteOut(many=True)
+
+    class Meta:
+        model = Proposal
+        fields = (
+            "id",
+            "product",
+            "generation",
+            "state",
+            "round",
+            "version",
+            "title",
+            "rationale",
+            "author",
+            "revision_digest",
+            "base_publication",
+            "base_digest",
+            "evidence_digest",
+            "trade",
+            "trade_digest",
+            "required",
+            "bound_digest",
+            "votes",
+            "created_at",
+            "submitted_at",
+        )
+
+    def get_bound_digest(self, row: Proposal) -> str:
+        return bound_digest(row)
+
+
+class PublicationOut(serializers.ModelSerializer[Publication]):
+    product = serializers.CharField(source="product.slug")
+
+    class Meta:
+        model = Publication
+        fields = (
+            "id",
+            "product",
+            "number",
+            "kind",
+            "incumbent_digest",
+            "candidate_digest",
+            "fraction",
+            "stage",
+            "pools",
+            "etag",
+            "kid",
+            "issued_at",
+            "expires_at",
+            "actor",
+            "reason",
+        )
+
+
+class RolloutOut(serializers.ModelSerializer[Rollout]):
+    product = serializers.CharField(source="product.slug")
+    publication = serializers.IntegerField(source="publication.number")
+    proposal = serializers.IntegerField(source="proposal_id")
+
+    class Meta:
+        model = Rollout
+        fields = (
+            "id",
+            "product",
+            "proposal",
+            "publication",
+            "candidate_digest",
+            "state",
+            "version",
+            "stage_index",
+            "stage_opened_at",
+            "reason",
+            "created_at",
+            "closed_at",
+        )
+
+
+class EdgeOut(serializers.Serializer[EdgeFact]):
+    name = serializers.CharField()
+    share = serializers.FloatField()
+    wanted = serializers.IntegerField(allow_null=True)
+    active = serializers.IntegerField(allow_null=True)
+    standing = serializers.CharField()
+    reason = serializers.CharField()
+    activated_at = serializers.DateTimeField(allow_null=True)
+    last_seen = serializers.DateTimeField(allow_null=True)
+    clock_skew_ms = serializers.FloatField(allow_null=True)
+    open_sequences = serializers.DictField(child=serializers.IntegerField())

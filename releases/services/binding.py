@@ -1,0 +1,94 @@
+"""What a vote is bound to, and whether that still holds."""
+
+from hashlib import sha256
+from typing import Any
+
+import rfc8785
+
+from accounts.guard import SYSTEM_ACTOR
+from controlplane.errors import Conflict
+from policies.models import Generation, Revision
+from releases.lifecycle import Change, Move, allowed, land
+from releases.models import Proposal, Vote
+from releases.selectors.evidence import evidence_for
+from releases.states import ProposalState
+
+
+def digest_of(value: Any) -> str:
+    """SHA-256 over the RFC 8785 form of plain JSON."""
+    return "sha256:" + sha256(rfc8785.dumps(value)).hexdigest()
+
+
+def bound_digest(proposal: Proposal) -> str:
+    """Everything an approver signs: content, base, evidence, trade and who else must approve."""
+    return digest_of(
+        {
+            "content": proposal.revision_digest,
+            "base": proposal.base_digest,
+            "evidence": proposal.evidence_digest,
+            "trade": proposal.trade_digest,
+            "required": proposal.required,
+            "round": proposal.round,
+        }
+    )
+
+
+def evidence_digest(product_id: int, digest: str) -> str:
+    """The evidence set of a content, whatever the order in which it came."""
+    return digest_of(sorted(evidence_for(product_id, digest).values_list("digest", flat=True)))
+
+
+def current_revision(generation: Generation) -> Revision:
+    """The newest revision of a generation: what an approver believes to be deciding on."""
+    return Revision.objects.filter(generation=generation).latest("number")
+
+
+def reopen_if_moved(proposal: Proposal) -> bool:
+    """Send a proposal back to draft when what its votes are bound to has moved.
+
+    The votes of the round stay in its history, marked void. Returns whether it was reopened.
+    """
+    why = moved(proposal)
+    if not why or not allowed(proposal, Move.REOPEN):
+        return False
+    land(proposal, Move.REOPEN, SYSTEM_ACTOR, lambda row: _reopened(row, why))
+    return True
+
+
+def refuse_stale(proposal: Proposal) -> None:
+    """Raise 409 `approval_stale` where the content or its evidence moved since the round began."""
+    if proposal.state in (ProposalState.IN_REVIEW, ProposalState.APPROVED):
+        why = moved(proposal)
+        if why:
+            reopen_if_moved(proposal)
+            raise stale(why)
+    elif proposal.state == ProposalState.DRAFT and proposal.round > 1:
+        raise stale("It went back to draft")
+
+
+def stale(why: str) -> Conflict:
+    """The refusal of an approval that no longer covers what is there."""
+    return Conflict(
+        "approval_stale", f"{why}. Earlier votes are void; submit it for a new round of review."
+    )
+
+
+def moved(proposal: Proposal) -> str:
+    """Why the binding no longer holds, in words; empty while it does."""
+    if current_revision(proposal.generation).digest != proposal.revision_digest:
+        return "The document was edited after it was submitted"
+    seen = evidence_digest(proposal.product_id, proposal.revision_digest)
+    if seen != proposal.evidence_digest:
+        return "Evidence arrived after it was submitted"
+    return ""
+
+
+def _reopened(row: Proposal, why: str) -> Change:
+    votes = Vote.objects.filter(proposal=row, round=row.round, void=False).update(void=True)
+    return Change(
+        columns={"round": row.round + 1},
+        reason=why,
+        before=row.revision_digest,
+        after=current_revision(row.generation).digest,
+        data={"voided_votes": votes, "round": row.round},
+    )

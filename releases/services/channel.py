@@ -1,0 +1,3 @@
+"""The name of the channel on which a new publication is hinted at."""
+
+CHANNEL = "orchid_publication"

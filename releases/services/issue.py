@@ -1,0 +1,156 @@
+"""Take the next admission generation number of a product and sign what it serves."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from orchid.engine.wire.bundle import (
+    Bundle,
+    BundleVote,
+    Exposure,
+    Generation,
+    Generations,
+    etag_of,
+    sign,
+)
+from policies.models import Product
+from policies.selectors import document_of, revision_by_digest
+from releases.keys import signing_keys
+from releases.models import Publication, Vote
+from releases.selectors.edges import open_sequences
+from releases.services.channel import CHANNEL
+from releases.states import PublicationKind
+
+ACCEPTED_FOR = timedelta(days=30)  # how long an edge that was away may still take this bundle
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What a publication is to serve: the incumbent, and a candidate at a stage's fraction."""
+
+    incumbent: str
+    candidate: str | None = None
+    fraction: float = 0.0
+    stage: int = 0
+
+
+def latest(product: Product) -> Publication | None:
+    """The publication that every edge is wanted on."""
+    return Publication.objects.filter(product=product).order_by("-number").first()
+
+
+def issue(
+    product: Product,
+    kind: PublicationKind,
+    serving: Serving,
+    *,
+    actor: str,
+    reason: str,
+    now: datetime,
+    votes: list[Vote] | None = None,
+) -> Publication:
+    """Write and announce the next publication. The caller holds the product's lock.
+
+    The number follows the last one that was committed, so an aborted move leaves no gap.
+    """
+    previous = latest(product)
+    number = previous.number + 1 if previous else 1
+    pools = _pools(product, serving, previous)
+    bundle = Bundle(
+        product=product.slug,
+        publication=number,
+        previous=previous.number if previous else None,
+        kind=kind.value,
+        issued_at=now,
+        not_before=now,
+        expires_at=now + ACCEPTED_FOR,
+        generations=_generations(product, serving),
+        exposure=_exposure(product, serving),
+        pools=pools,
+        votes=tuple(_carried(vote, serving) for vote in votes or []),
+        next_keys={key.kid: key.jwk for key in signing_keys()[1:]},
+    )
+    publication = Publication.objects.create(
+        product=product,
+        number=number,
+        kind=kind,
+        incumbent_digest=serving.incumbent,
+        candidate_digest=serving.candidate,
+        fraction=serving.fraction,
+        stage=serving.stage,
+        pools=pools,
+        actor=actor,
+        reason=reason,
+        **_signed(bundle),
+    )
+    _announce(publication)
+    return publication
+
+
+def _signed(bundle: Bundle) -> dict[str, Any]:
+    key = signing_keys()[0]
+    token = sign(bundle, key.pem, key.kid)
+    return {
+        "token": token,
+        "etag": etag_of(token),
+        "kid": key.kid,
+        "issued_at": bundle.issued_at,
+        "expires_at": bundle.expires_at,
+    }
+
+
+def _announce(publication: Publication) -> None:
+    """Wake the edges' long polls at commit; the hint is a number, the bundle is pulled."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(publication.pk)])
+
+
+def _generations(product: Product, serving: Serving) -> Generations:
+    candidate = _generation(product, serving.candidate) if serving.candidate else None
+    return Generations(_generation(product, serving.incumbent), candidate)
+
+
+def _generation(product: Product, digest: str) -> Generation:
+    return Generation(digest, revision_by_digest(product, digest).document)
+
+
+def _exposure(product: Product, serving: Serving) -> Exposure | None:
+    """How units are split. The salt is the candidate's digest: no stage of it moves a unit."""
+    if serving.candidate is None:
+        return None
+    rollout = document_of(serving.candidate).rollout
+    return Exposure(
+        serving.stage, serving.fraction, serving.candidate, rollout.strata, rollout.unit
+    )
+
+
+def _pools(product: Product, serving: Serving, previous: Publication | None) -> dict[str, str]:
+    """Pools by digest: what is served, and what still runs or was served until now."""
+    served = [serving.incumbent, *([serving.candidate] if serving.candidate else [])]
+    return {**_warm(product, previous), **{digest: pool_of(digest) for digest in served}}
+
+
+def _warm(product: Product, previous: Publication | None) -> dict[str, str]:
+    """Pools that have to drain, so that sequences end under the manifest they began with."""
+    if previous is None:
+        return {}
+    until_now = {previous.incumbent_digest, previous.candidate_digest}
+    owed = {digest for digest, count in open_sequences(product).items() if count}
+    return {d: pool for d, pool in previous.pools.items() if d in until_now | owed}
+
+
+def pool_of(digest: str) -> str:
+    """The pool of replicas that a generation runs on; a document that names none has its own."""
+    document = document_of(digest)
+    return document.fleet.pool or document.product
+
+
+def _carried(vote: Vote, serving: Serving) -> BundleVote:
+    return BundleVote(
+        by=vote.user.get_username(),
+        role=vote.role,
+        digest=serving.candidate or serving.incumbent,
+        at=vote.at,
+    )

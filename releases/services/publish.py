@@ -1,0 +1,164 @@
+"""Make an approved proposal the next admission generation, or bring a product to life."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.guard import Actor, Permission, require
+from accounts.services import record
+from controlplane.errors import BadInput, Conflict, Invalid
+from policies.models import Product, Revision
+from policies.selectors import document_of
+from releases.lifecycle import Change, Move, land, lock_product
+from releases.models import Proposal, Publication, Rollout
+from releases.services.binding import moved, refuse_stale, stale
+from releases.services.issue import Serving, issue, latest
+from releases.services.propose import blocking_findings
+from releases.services.quorum import approvals, lapsed, still_missing
+from releases.states import OPEN_ROLLOUTS, ProposalState, PublicationKind
+
+
+def publish(
+    actor: Actor,
+    proposal: Proposal,
+    *,
+    expected_version: int | None = None,
+    now: datetime | None = None,
+) -> Proposal:
+    """Publish the approved digest as a candidate at the first stage of its own rollout.
+
+    409: `approval_stale` when content or evidence moved, `base_changed` when something else was
+    published since, `approval_lapsed` when an approver lost the role, `rollout_open` meanwhile.
+    """
+    require(actor, Permission.PUBLISH, proposal.product.slug)
+    refuse_stale(proposal)
+    at = now or timezone.now()
+    return land(
+        proposal,
+        Move.PUBLISH,
+        actor,
+        lambda row: _published(row, actor, at),
+        expected_version=expected_version,
+    )
+
+
+@transaction.atomic
+def bootstrap(
+    actor: Actor, product: Product, revision: Revision, reason: str, now: datetime | None = None
+) -> Publication:
+    """Publish a product's first generation: there is nothing live that a review could compare with.
+
+    Needs a person's or the system's right to publish and a reason; 409 once anything is published.
+    """
+    locked = lock_product(product.pk)
+    require(actor, Permission.PUBLISH, product.slug)
+    if latest(locked) is not None:
+        raise Conflict("already_live", "This product is live; the next generation needs a review.")
+    if not reason.strip():
+        raise BadInput("reason_missing", "Say why this generation begins the product.")
+    findings = blocking_findings(product, revision.digest, "")
+    if findings:
+        raise Invalid("findings", "The document breaks its own rules.", errors=findings)
+    publication = issue(
+        locked,
+        PublicationKind.PUBLISH,
+        Serving(revision.digest),
+        actor=actor.name,
+        reason=reason,
+        now=now or timezone.now(),
+    )
+    record(
+        actor,
+        "publication.bootstrap",
+        product=product.slug,
+        obj=("publication", publication.number),
+        after=revision.digest,
+        reason=reason,
+    )
+    return publication
+
+
+def _published(row: Proposal, actor: Actor, now: datetime) -> Change:
+    """Everything the approval rested on, asked again under the product's lock."""
+    live = latest(row.product)
+    _check_base(row, live)
+    why = moved(row)
+    if why:
+        raise stale(why)
+    _check_quorum(row)
+    _check_no_rollout(row)
+    publication = _issue_first_stage(row, live, actor, now)
+    _supersede_earlier(row, actor)
+    return Change(
+        reason=row.title,
+        before=row.base_digest,
+        after=row.revision_digest,
+        data={"publication": publication.number, "round": row.round},
+    )
+
+
+def _check_base(row: Proposal, live: Publication | None) -> None:
+    if (live.target_digest if live else "") != row.base_digest:
+        raise Conflict(
+            "base_changed",
+            f"It was approved against publication {row.base_publication}; now "
+            f"{live.number if live else 'nothing'} is live with other content. Withdraw it and "
+            "propose a generation that is based on what is live.",
+        )
+
+
+def _check_quorum(row: Proposal) -> None:
+    missing = still_missing(row)
+    if missing:
+        raise stale(f"Approvals are missing: {', '.join(sorted(missing))}")
+    gone = lapsed(row)
+    if gone:
+        raise Conflict(
+            "approval_lapsed", f"{', '.join(gone)} no longer holds the role of the approval."
+        )
+
+
+def _check_no_rollout(row: Proposal) -> None:
+    if Rollout.objects.filter(product=row.product, state__in=OPEN_ROLLOUTS).exists():
+        raise Conflict("rollout_open", "A rollout is under way; it has to end first.")
+
+
+def _issue_first_stage(
+    row: Proposal, live: Publication | None, actor: Actor, now: datetime
+) -> Publication:
+    serving = Serving(row.revision_digest)
+    if live is not None:
+        stage = document_of(row.revision_digest).rollout.stages[0]
+        serving = Serving(live.target_digest, row.revision_digest, stage.fraction)
+    publication = issue(
+        row.product,
+        PublicationKind.PUBLISH,
+        serving,
+        actor=actor.name,
+        reason=row.title,
+        now=now,
+        votes=approvals(row),
+    )
+    if live is not None:
+        Rollout.objects.create(
+            product=row.product,
+            proposal=row,
+            first=publication,
+            publication=publication,
+            candidate_digest=row.revision_digest,
+            created_at=now,
+        )
+    return publication
+
+
+def _supersede_earlier(row: Proposal, actor: Actor) -> None:
+    """Earlier decisions of the product are history now; each says so itself."""
+    earlier = Proposal.objects.filter(product=row.product, state=ProposalState.PUBLISHED)
+    for proposal in earlier.exclude(pk=row.pk):
+        land(
+            proposal,
+            Move.SUPERSEDE,
+            actor,
+            lambda old: Change(before=old.revision_digest, after=row.revision_digest),
+        )

@@ -1,0 +1,95 @@
+"""The tick: what was decided and what edges and gates report are brought together by steps."""
+
+import logging
+from datetime import datetime
+
+from django.db import transaction
+
+from accounts.guard import SYSTEM_ACTOR
+from controlplane.errors import Conflict
+from gates.models import Window
+from gates.services import close_window, open_window
+from policies.models import Product
+from policies.selectors import document_of
+from releases.models import Proposal, Publication, Rollout
+from releases.selectors.edges import acknowledgement
+from releases.selectors.progress import Progress, progress
+from releases.services.binding import reopen_if_moved
+from releases.services.issue import latest
+from releases.services.rollback import roll_back
+from releases.services.rollout import advance, complete, open_stage, pause
+from releases.states import OPEN_ROLLOUTS, WAITING_PROPOSALS, RolloutState
+
+logger = logging.getLogger(__name__)
+
+
+def reconcile(product_id: int, now: datetime) -> bool:
+    """Take the steps that are due for one product; False where somebody else is deciding now.
+
+    The product's lock is the lease: it ends with its holder, and a move that waits for it finds
+    the state re-read. Running this twice, or in two workers, takes each step once.
+    """
+    with transaction.atomic():
+        locked = Product.objects.select_for_update(no_key=True, skip_locked=True)
+        product = locked.filter(pk=product_id).first()
+        if product is None:
+            return False
+        for proposal in Proposal.objects.filter(product=product, state__in=WAITING_PROPOSALS):
+            reopen_if_moved(proposal)
+        publication = latest(product)
+        if publication is not None:
+            _settle(product, publication, now)
+        return True
+
+
+def _settle(product: Product, publication: Publication, now: datetime) -> None:
+    _open_windows(product, publication, now)
+    rollout = Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).first()
+    if rollout is None or rollout.state != RolloutState.RUNNING:
+        return
+    try:
+        _step(rollout, progress(rollout, now), now)
+    except Conflict as refused:
+        logger.info("rollout %s stays where it is: %s", rollout.pk, refused.detail)
+
+
+def _open_windows(product: Product, publication: Publication, now: datetime) -> None:
+    """Judge a publication from the moment enough of the traffic ran it, and no longer the last."""
+    mine = Window.objects.filter(product=product, publication=publication.number)
+    if mine.exists():
+        return
+    required = document_of(publication.target_digest).rollout.acknowledged_share
+    reached_at = acknowledgement(product, publication, required, now).reached_at
+    if reached_at is None:
+        return
+    for window in Window.objects.filter(product=product, closes_at=None):
+        close_window(window, reached_at)
+    for digest in publication.served:
+        is_candidate = digest == publication.candidate_digest
+        fraction = publication.fraction if is_candidate else 1.0 - publication.fraction
+        cohort = "candidate" if is_candidate else "incumbent"
+        open_window(product, digest, publication.number, cohort, reached_at, fraction)
+
+
+def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
+    """At most one step a tick: after an outage one stage is entered, and that freshly judged."""
+    reached_at = found.acknowledged.reached_at
+    if found.breach:
+        _stop(rollout, found)
+    elif rollout.stage_opened_at is None:
+        if reached_at is not None:
+            open_stage(rollout, reached_at)
+    elif found.blockers or found.by_hand:
+        return
+    elif found.is_last:
+        complete(rollout, now)
+    else:
+        advance(SYSTEM_ACTOR, rollout, expected_version=rollout.version, now=now)
+
+
+def _stop(rollout: Rollout, found: Progress) -> None:
+    reason = f"{found.breach}; the policy says: {found.policy.on_breach}."
+    if found.policy.on_breach == "rollback":
+        roll_back(SYSTEM_ACTOR, rollout.product, reason)
+    else:
+        pause(SYSTEM_ACTOR, rollout, reason, expected_version=rollout.version)

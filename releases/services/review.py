@@ -1,0 +1,109 @@
+"""Votes: one slot a person, nobody who contributed, bound to what was on the page."""
+
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.guard import SYSTEM_ACTOR, Actor, Permission, require
+from controlplane.errors import BadInput, Conflict, Forbidden
+from orchid.engine.document.operation import Rollout as RolloutPolicy
+from policies.selectors import document_of
+from releases.lifecycle import Change, Move, land
+from releases.models import Proposal, Vote
+from releases.services.binding import bound_digest, refuse_stale, stale
+from releases.services.publish import publish
+from releases.services.quorum import slot_for, still_missing, why_not_vote
+from releases.states import Choice, ProposalState
+
+
+def vote(
+    actor: Actor,
+    proposal: Proposal,
+    decision: Choice,
+    reason: str,
+    seen_digest: str,
+    *,
+    expected_version: int | None = None,
+    now: datetime | None = None,
+) -> Proposal:
+    """Cast one vote. The last approval needed approves the proposal, one rejection rejects it.
+
+    `seen_digest` is what the voter had on the page; 409 `approval_stale` when that has moved.
+    """
+    require(actor, Permission.APPROVE, proposal.product.slug)
+    refuse_contributor(actor, proposal)
+    refuse_stale(proposal)
+    at = now or timezone.now()
+    with transaction.atomic():
+        landed = land(
+            proposal,
+            Move.VOTE,
+            actor,
+            lambda row: _cast(row, actor, decision, reason.strip(), seen_digest, at),
+            expected_version=expected_version,
+        )
+        landed = _concluded(actor, landed, decision)
+    if landed.state == ProposalState.APPROVED and _policy(landed).publish == "automatic":
+        return publish(SYSTEM_ACTOR, landed, now=at)
+    return landed
+
+
+def refuse_contributor(actor: Actor, proposal: Proposal) -> None:
+    """Raise 403 for a machine, and for whoever had a hand in the proposal, whatever the role."""
+    why = why_not_vote(actor, proposal)
+    if why:
+        raise Forbidden("own_proposal", why)
+
+
+def _cast(
+    row: Proposal, actor: Actor, decision: Choice, reason: str, seen: str, at: datetime
+) -> Change:
+    """Write the vote, with everything asked again under the lock."""
+    refuse_contributor(actor, row)
+    if seen != bound_digest(row):
+        raise stale("What you saw is not what is there now")
+    if not reason:
+        raise BadInput("reason_missing", "A vote needs a reason; it stays with the decision.")
+    role = slot_for(actor, row)
+    if not role:
+        asked = ", ".join(sorted(row.required))
+        raise Forbidden("role_not_asked", f"This proposal asks for {asked}; you hold none of them.")
+    try:
+        with transaction.atomic():
+            Vote.objects.create(
+                proposal=row,
+                round=row.round,
+                bound_digest=seen,
+                user=actor.user,
+                role=role,
+                decision=decision,
+                reason=reason,
+                at=at,
+            )
+    except IntegrityError as error:
+        raise Conflict(
+            "already_voted", "You have voted in this round; one slot a person."
+        ) from error
+    return Change(
+        reason=reason,
+        before=row.base_digest,
+        after=row.revision_digest,
+        data={"decision": decision, "role": role, "bound_digest": seen, "round": row.round},
+    )
+
+
+def _concluded(actor: Actor, proposal: Proposal, decision: Choice) -> Proposal:
+    """Draw the consequence of the vote just cast, in its transaction."""
+    if decision == Choice.REJECT:
+        move = Move.REJECT
+    elif not still_missing(proposal):
+        move = Move.ACCEPT
+    else:
+        return proposal
+    return land(proposal, move, actor, lambda row: Change(after=row.revision_digest))
+
+
+def _policy(proposal: Proposal) -> RolloutPolicy:
+    """The rollout section that is in force: that of what is live, not of what asks to be."""
+    return document_of(proposal.base_digest or proposal.revision_digest).rollout

@@ -1,0 +1,145 @@
+"""Move a rollout: open its stage's clock, advance, complete, pause, resume."""
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from accounts.guard import SYSTEM_ACTOR, Actor
+from controlplane.errors import BadInput, Conflict
+from policies.selectors import document_of
+from releases.lifecycle import Change, Move, land
+from releases.models import Rollout
+from releases.selectors.progress import progress
+from releases.services.issue import Serving, issue
+from releases.states import PublicationKind
+
+
+def open_stage(rollout: Rollout, at: datetime) -> Rollout:
+    """Start the hold clock of the current stage at the moment enough of the traffic ran it."""
+    return land(
+        rollout,
+        Move.OPEN_STAGE,
+        SYSTEM_ACTOR,
+        lambda row: _opened(row, rollout, at),
+        expected_version=rollout.version,
+    )
+
+
+def advance(
+    actor: Actor,
+    rollout: Rollout,
+    *,
+    expected_version: int | None = None,
+    now: datetime | None = None,
+) -> Rollout:
+    """Enter the next stage as a new publication. 409 `not_ready` says what is missing."""
+    at = now or timezone.now()
+    return land(
+        rollout,
+        Move.ADVANCE,
+        actor,
+        lambda row: _advanced(row, actor, at),
+        expected_version=expected_version,
+    )
+
+
+def complete(rollout: Rollout, now: datetime) -> Rollout:
+    """End a rollout whose last stage has passed; everyone is on the candidate already."""
+    return land(
+        rollout,
+        Move.COMPLETE,
+        SYSTEM_ACTOR,
+        lambda row: _completed(row, now),
+        expected_version=rollout.version,
+    )
+
+
+def pause(
+    actor: Actor, rollout: Rollout, reason: str, *, expected_version: int | None = None
+) -> Rollout:
+    """Stay where it is: the exposure stays, the clock stops, nothing advances."""
+    return _restated(actor, rollout, Move.PAUSE, PublicationKind.PAUSE, reason, expected_version)
+
+
+def resume(
+    actor: Actor, rollout: Rollout, reason: str, *, expected_version: int | None = None
+) -> Rollout:
+    """Go on at the same stage; its hold begins anew, on this publication's own requests."""
+    return _restated(actor, rollout, Move.RESUME, PublicationKind.RESUME, reason, expected_version)
+
+
+def _opened(row: Rollout, seen: Rollout, at: datetime) -> Change:
+    if row.stage_opened_at is not None or row.publication_id != seen.publication_id:
+        raise Conflict("version_changed", "The stage has moved on.")
+    return Change(
+        columns={"stage_opened_at": at},
+        after=row.candidate_digest,
+        data={"publication": row.publication.number, "stage": row.stage_index},
+    )
+
+
+def _advanced(row: Rollout, actor: Actor, now: datetime) -> Change:
+    found = progress(row, now)
+    if found.is_last:
+        raise Conflict("last_stage", "This is the last stage; it completes by itself.")
+    if found.blockers:
+        raise Conflict("not_ready", " ".join(found.blockers), blockers=found.blockers)
+    return _published(row, row.stage_index + 1, PublicationKind.ADVANCE, actor, "", now)
+
+
+def _completed(row: Rollout, now: datetime) -> Change:
+    found = progress(row, now)
+    if not found.is_last or found.blockers:
+        raise Conflict("not_ready", " ".join(found.blockers) or "There are stages to come.")
+    return Change(
+        columns={"closed_at": now},
+        before=row.publication.incumbent_digest,
+        after=row.candidate_digest,
+        data={"publication": row.publication.number},
+    )
+
+
+def _restated(
+    actor: Actor,
+    rollout: Rollout,
+    move: Move,
+    kind: PublicationKind,
+    reason: str,
+    expected_version: int | None,
+) -> Rollout:
+    if not reason.strip():
+        raise BadInput("reason_missing", f"Say why you {move} it.")
+    now = timezone.now()
+    return land(
+        rollout,
+        move,
+        actor,
+        lambda row: _published(row, row.stage_index, kind, actor, reason.strip(), now),
+        expected_version=expected_version,
+    )
+
+
+def _published(
+    row: Rollout, index: int, kind: PublicationKind, actor: Actor, reason: str, now: datetime
+) -> Change:
+    """Take a number for a stage. Its clock starts again once the edges have acknowledged it."""
+    stage = document_of(row.candidate_digest).rollout.stages[index]
+    publication = issue(
+        row.product,
+        kind,
+        Serving(row.publication.incumbent_digest, row.candidate_digest, stage.fraction, index),
+        actor=actor.name,
+        reason=reason,
+        now=now,
+    )
+    return Change(
+        columns={
+            "publication": publication,
+            "stage_index": index,
+            "stage_opened_at": None,
+            "reason": reason,
+        },
+        reason=reason,
+        after=row.candidate_digest,
+        data={"publication": publication.number, "stage": index, "fraction": stage.fraction},
+    )

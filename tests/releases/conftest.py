@@ -1,0 +1,26 @@
+"""A database with the cast and a live product; keys in a folder of the test's own."""
+
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+from releases_cast import cast, live_product
+
+from accounts.models import User
+from policies.models import Product
+
+
+@pytest.fixture(autouse=True)
+def keys_folder(settings: Settings, tmp_path: Path) -> Path:
+    settings.KEYS_DIR = tmp_path / "keys"
+    return tmp_path / "keys"
+
+
+@pytest.fixture
+def people(db: None) -> dict[str, User]:
+    return cast()
+
+
+@pytest.fixture
+def product(people: dict[str, User]) -> Product:
+    return live_product()
