@@ -1,0 +1,157 @@
+"""What a request counts as: one definition, and no figure that a bad response can improve."""
+
+import math
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from orchid.engine import outcome
+from orchid.engine.document.canonical import manifest_digest
+from orchid.engine.document.load import LoadedDocument
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
+
+STANDARD = {"task": "assistant", "tenant_class": "standard"}
+PREMIUM = {"task": "assistant", "tenant_class": "premium"}
+SUCCESS = {"completed", "policy_valid", "deadline_valid", "technical_success"}
+
+
+@pytest.fixture(scope="module")
+def policy(demo: tuple[LoadedDocument, LoadedDocument]) -> PolicyDocument:
+    """Generation 2 of the demo: compact fallback for standard tenants, bounded answers accepted."""
+    return demo[1].document
+
+
+def attempt(policy: PolicyDocument, route: str = "full", **changes: Any) -> AttemptRecord:
+    manifest = manifest_digest(policy.models[route]) if route in policy.models else None
+    fields: dict[str, Any] = {"attempt_id": "a1", "route": route, "manifest": manifest}
+    return AttemptRecord(**{**fields, **changes})
+
+
+def request(policy: PolicyDocument, *, action: str = "admit", **changes: Any) -> RequestRecord:
+    fields: dict[str, Any] = {
+        "request_id": "r1",
+        "product": "orchid-demo",
+        "arrived_at": datetime(2026, 1, 1, tzinfo=UTC),
+        "outcome": "completed",
+        "class_": "short_assistant",
+        "segment": STANDARD,
+        "completion_ms": 400.0,
+        "first_token_ms": 90.0,
+        "decision": DecisionRecord(action=action, route="full"),  # type: ignore[arg-type]
+        "policy_valid": True,
+        "schema_valid": True,
+        "attempts": (attempt(policy),),
+    }
+    return RequestRecord(**{**fields, **changes})
+
+
+def counted(policy: PolicyDocument, **changes: Any) -> frozenset[str]:
+    return outcome.populations(request(policy, **changes), policy)
+
+
+def test_a_whole_valid_answer_in_time_is_a_technical_success(policy: PolicyDocument) -> None:
+    found = counted(policy)
+    assert found == {"offered", "eligible", "admitted", "latency_counted", *SUCCESS}
+    assert found <= set(outcome.COUNTERS)
+
+
+def test_a_late_answer_is_throughput_and_not_goodput(policy: PolicyDocument) -> None:
+    assert "technical_success" in counted(policy, completion_ms=1500.0)
+    late = counted(policy, completion_ms=1500.1)
+    assert {"completed", "policy_valid"} <= late
+    assert late.isdisjoint({"deadline_valid", "technical_success"})
+
+
+@pytest.mark.parametrize("result", ["truncated", "timed_out", "failed", "lost", "cancelled"])
+def test_what_did_not_finish_is_no_success(policy: PolicyDocument, result: str) -> None:
+    found = counted(policy, outcome=result)
+    assert result in found
+    assert "eligible" in found
+    assert found.isdisjoint(SUCCESS)
+
+
+def test_a_rung_counts_only_where_the_contract_accepts_it(policy: PolicyDocument) -> None:
+    assert "technical_success" in counted(policy, outcome="bounded")
+    assert "technical_success" not in counted(policy, outcome="early_terminated")
+    cached = (attempt(policy, "cached"),)
+    assert "technical_success" not in counted(policy, attempts=cached)
+
+
+def test_a_compact_answer_counts_only_where_fallback_is_allowed(policy: PolicyDocument) -> None:
+    compact = (attempt(policy, "compact"),)
+    allowed = counted(policy, action="fallback", attempts=compact)
+    denied = counted(policy, action="fallback", attempts=compact, segment=PREMIUM)
+    assert {"fallback", "technical_success"} <= allowed
+    assert "fallback" in denied
+    assert "technical_success" not in denied
+
+
+def test_another_manifest_is_another_model(policy: PolicyDocument) -> None:
+    other = counted(policy, attempts=(attempt(policy, manifest="sha256:other"),))
+    unstated = counted(policy, attempts=(attempt(policy, manifest=None),))
+    assert "manifest_mismatch" in other
+    assert "manifest_mismatch" not in unstated
+    assert "technical_success" not in other | unstated
+
+
+@pytest.mark.parametrize("field", ["policy_valid", "schema_valid"])
+def test_unknown_validity_is_neither_violation_nor_success(
+    policy: PolicyDocument, field: str
+) -> None:
+    unknown = counted(policy, **{field: None})
+    invalid = counted(policy, **{field: False})
+    assert unknown.isdisjoint({"violation", "policy_valid", "technical_success"})
+    assert "violation" in invalid
+    assert "technical_success" not in invalid
+
+
+def test_a_response_that_the_validator_stopped_is_no_violation(policy: PolicyDocument) -> None:
+    assert "violation" not in counted(policy, outcome="failed", policy_valid=False)
+
+
+def test_an_ineligible_request_is_in_no_denominator(policy: PolicyDocument) -> None:
+    assert counted(policy, eligible=False) == {"offered", "ineligible", "admitted"}
+
+
+def test_refusals_lower_attainment_and_leave_latency_alone(policy: PolicyDocument) -> None:
+    found = counted(policy, action="reject", outcome="rejected", attempts=())
+    assert {"offered", "eligible", "rejected"} == found
+
+
+def test_latency_counts_what_never_answered_as_slower_than_any_bound(
+    policy: PolicyDocument,
+) -> None:
+    assert outcome.latency_ms(request(policy), policy) == 400.0
+    assert outcome.latency_ms(request(policy, outcome="timed_out"), policy) == math.inf
+    assert outcome.latency_ms(request(policy, outcome="cancelled"), policy) is None
+    refused = request(policy, action="reject", outcome="rejected")
+    assert outcome.latency_ms(refused, policy) is None
+
+
+def test_a_bound_is_kept_up_to_and_with_itself(policy: PolicyDocument) -> None:
+    bounds = outcome.latency_bounds(policy)
+    assert [bound.key for bound in bounds] == ["completion<=1500"]
+    kept = outcome.within(request(policy, completion_ms=1500.0), policy, bounds)
+    missed = outcome.within(request(policy, completion_ms=1500.01), policy, bounds)
+    assert (kept, missed) == ({"completion<=1500"}, frozenset())
+
+
+def test_own_devices_need_no_price_and_outside_attempts_do(policy: PolicyDocument) -> None:
+    outside = attempt(policy, "elsewhere")
+    priced = attempt(policy, "elsewhere", cost_usd=Decimal("0.01"))
+    free = attempt(policy, "elsewhere", cost_usd=Decimal(0))
+    assert "unpriced" not in counted(policy)
+    assert "unpriced" in counted(policy, attempts=(outside, attempt(policy)))
+    assert "unpriced" not in counted(policy, attempts=(priced, free))
+    assert outcome.priced_usd(request(policy, attempts=(priced, free))) == Decimal("0.01")
+
+
+def test_the_deadline_is_the_requests_own_then_the_classes_then_the_contracts(
+    policy: PolicyDocument,
+) -> None:
+    assert outcome.deadline_of(request(policy), policy) == 1500
+    assert outcome.deadline_of(request(policy, deadline_ms=200.0), policy) == 200
+    assert "technical_success" not in counted(policy, deadline_ms=200.0)

@@ -1,0 +1,7 @@
+import pytest
+from gates_cast import Judged
+
+
+@pytest.fixture
+def judged(db: None) -> Judged:
+    return Judged()

@@ -1,0 +1,70 @@
+"""Ticks, redelivery and re-batching: equal inputs are one judgement."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import DatabaseError, transaction
+from gates_cast import STEP, Judged
+
+from gates import tasks
+from gates.models import Evaluation, Evidence, Verdict
+
+pytestmark = pytest.mark.django_db
+
+
+def test_equal_inputs_are_judged_once(judged: Judged) -> None:
+    judged.everywhere(20_000)
+    first = judged.judge()
+    again = judged.judge(judged.now + timedelta(seconds=1))
+    assert first.pk == again.pk
+    assert Verdict.objects.filter(evaluation=first).count() == 17
+
+
+def test_batching_changes_neither_the_inputs_nor_the_verdict(judged: Judged) -> None:
+    for _ in range(4):
+        judged.everywhere(5_000)
+    first = judged.judge()
+    from ingest.models import RollupDelta
+
+    RollupDelta.objects.all().delete()
+    judged.everywhere(20_000)
+    assert judged.judge().pk == first.pk
+
+
+def test_more_good_traffic_never_turns_a_pass_into_a_fail(judged: Judged) -> None:
+    judged.everywhere(20_000)
+    assert judged.judge().verdict == "pass"
+    judged.everywhere(20_000)
+    assert judged.judge().verdict == "pass"
+
+
+def test_a_tick_judges_what_moved_and_leaves_the_rest(judged: Judged) -> None:
+    judged.everywhere(20_000)
+    assert tasks.evaluate_open_windows() == 1
+    assert Evaluation.objects.count() == 1
+    if judged.window.evaluations.get().validity["valid"]:
+        assert tasks.evaluate_open_windows() == 0
+    judged.count_up_to(judged.now + STEP)
+    assert tasks.evaluate_open_windows() == 1
+    assert Evaluation.objects.count() == 2
+
+
+def test_new_evidence_is_judged_without_new_traffic(
+    judged: Judged, django_capture_on_commit_callbacks: object
+) -> None:
+    from accounts.guard import SYSTEM_ACTOR
+    from gates.services import push_evidence
+
+    judged.everywhere(20_000)
+    assert judged.judge().verdict == "pass"
+    with django_capture_on_commit_callbacks() as queued:  # type: ignore[operator]
+        push_evidence(SYSTEM_ACTOR, judged.product, judged.cell(suite_version="2", mean=0.5))
+    assert len(queued) == 1
+    tasks.evaluate_window(judged.window.pk)
+    assert Evaluation.objects.order_by("-id")[0].verdict == "fail"
+
+
+def test_evidence_never_changes(judged: Judged) -> None:
+    for act in (Evidence.objects.all().delete, lambda: Evidence.objects.update(mean=0.99)):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            act()

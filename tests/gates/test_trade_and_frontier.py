@@ -1,0 +1,206 @@
+"""What a proposal would trade against the live generation, and where each point stands."""
+
+import itertools
+import json
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from gates_cast import EXAMPLES, Judged, given, machine
+
+from accounts.guard import SYSTEM_ACTOR
+from gates.charts import frontier_plot
+from gates.models import DeclaredPoint
+from gates.selectors import Trade, figures, frontier, predicted
+from gates.services import open_window, push_evidence
+from ingest import services as inbox
+from ingest.models import Batch
+from orchid.engine.document.canonical import manifest_digest
+from policies.models import Revision
+from policies.selectors import document_of
+from policies.services import create_product, draft_generation
+
+pytestmark = pytest.mark.django_db
+
+
+def recorded(judged: Judged, requests: int, every_ms: int = 20) -> None:
+    """Real records through the inbox, spread over the minute before now, a third for each risk."""
+    start = judged.now - timedelta(minutes=1)
+    risks = itertools.cycle("abc")
+    lines = [
+        record(judged, n, start + timedelta(milliseconds=n * every_ms), next(risks))
+        for n in range(requests)
+    ]
+    body = "\n".join(json.dumps(line) for line in lines).encode()
+    answer = machine("edge").post(
+        "/api/v1/ingest/requests",
+        body,
+        content_type="application/x-ndjson",
+        headers={"Batch-Id": "batch-1"},
+    )
+    assert answer.status_code == 202
+    inbox.process(Batch.objects.get().pk)
+    judged.count_up_to(judged.now)
+
+
+def record(judged: Judged, number: int, arrived_at: Any, risk: str) -> dict[str, Any]:
+    attempt = {"attempt_id": f"a{number}", "route": "full", "manifest": judged.manifest}
+    return {
+        "request_id": f"r{number}",
+        "product": judged.product.slug,
+        "publication": 1,
+        "digest": judged.digest,
+        "class": "short_assistant",
+        "segment": {"task": "assistant", "tenant_class": "standard", "risk": risk},
+        "arrived_at": arrived_at.isoformat(),
+        "completion_ms": 700.0,
+        "input_tokens": 1000,
+        "output_tokens": 200,
+        "decision": {"action": "admit", "route": "full"},
+        "outcome": "completed",
+        "policy_valid": True,
+        "schema_valid": True,
+        "attempts": [attempt],
+    }
+
+
+def cheaper(judged: Judged) -> Revision:
+    """A generation that sends standard tenants to compact on half the dollars."""
+    document = given()
+    document["fallback"] = [
+        {"from": "full", "to": "compact", "prefer": True, "where": {"tenant_class": "standard"}}
+    ]
+    document["fleet"] |= {"device_usd_per_h": "2.40", "overhead_usd_per_h": "0.90"}
+    return draft_generation(SYSTEM_ACTOR, judged.product, document, "Compact for standard")
+
+
+def compact_evidence(judged: Judged, digest: str, **changes: Any) -> None:
+    manifest = manifest_digest(document_of(digest).models["compact"])
+    cell = judged.cell(route="compact", manifest=manifest, mean=0.905, **changes)
+    push_evidence(SYSTEM_ACTOR, judged.product, cell)
+
+
+def by_metric(trade: Trade) -> dict[str, Any]:
+    return {row.metric: row for row in trade.figures}
+
+
+@pytest.fixture
+def measured(judged: Judged) -> Judged:
+    recorded(judged, 600)
+    judged.judge()
+    return judged
+
+
+def test_a_prediction_says_what_it_is_and_what_it_rests_on(measured: Judged) -> None:
+    revision = cheaper(measured)
+    compact_evidence(measured, revision.digest)
+    trade = predicted(measured.product, revision, measured.window)
+    rows = by_metric(trade)
+    assert {row.kind for row in rows.values()} == {"predicted"}
+    assert (rows["utility"].before, rows["utility"].after) == ("0.93", "0.905")
+    assert rows["utility"].change == "-0.025"
+    assert rows["completion_p95_ms"].before == "700"
+    assert "600 recorded requests" in rows["completion_p95_ms"].how
+    base, after = rows["cost_per_success_usd"].before, rows["cost_per_success_usd"].after
+    assert Decimal(after or 0) < Decimal(base or 0)
+    assert trade.base is not None
+    assert (trade.base["publication"], trade.base["requests"]) == (1, 600)
+
+
+def test_the_predicted_cost_is_the_new_ledger_over_the_old_rate(measured: Judged) -> None:
+    revision = cheaper(measured)
+    devices = document_of(revision.digest).fleet.devices
+    ledger = devices * Decimal("2.40") + Decimal("0.90")
+    row = by_metric(predicted(measured.product, revision, measured.window))["cost_per_success_usd"]
+    assert row.after is not None
+    assert Decimal(row.after) == round(ledger / 60 / 600, 10).normalize()
+
+
+def test_each_segment_stands_against_its_floor(measured: Judged) -> None:
+    revision = cheaper(measured)
+    compact_evidence(measured, revision.digest, where={"risk": ["a", "b"]})
+    segments = predicted(measured.product, revision, measured.window).segments
+    assert [(s.name, s.n, s.clears) for s in segments] == [
+        ("A", 200, True),
+        ("B", 200, True),
+        ("C", 200, None),
+    ]
+
+
+def test_without_evidence_no_utility_is_predicted(measured: Judged) -> None:
+    trade = predicted(measured.product, cheaper(measured), measured.window)
+    assert by_metric(trade)["utility"].after is None
+
+
+def test_what_ran_is_measured_and_no_longer_predicted(measured: Judged) -> None:
+    revision = measured.product.generations.get(number=1).revisions.get()
+    trade = predicted(measured.product, revision, measured.window)
+    assert {row.kind for row in trade.figures} == {"measured"}
+    assert by_metric(trade)["completion_p95_ms"].change == "0"
+
+
+def test_before_anything_is_live_there_is_no_baseline(judged: Judged) -> None:
+    trade = predicted(judged.product, cheaper(judged), None)
+    assert trade.base is None
+    assert all(row.before is None and row.after is None for row in trade.figures)
+    assert trade.notes == ["There is no measured live generation to compare with."]
+
+
+def test_equal_trades_are_equal_data(measured: Judged) -> None:
+    revision = cheaper(measured)
+    one = predicted(measured.product, revision, measured.window).as_json()
+    two = predicted(measured.product, revision, measured.window).as_json()
+    assert json.dumps(one) == json.dumps(two)
+
+
+def test_a_generation_that_only_idled_has_no_figures(judged: Judged) -> None:
+    judged.judge()
+    assert figures(judged.product, judged.digest) is None
+    assert frontier(judged.product) == []
+
+
+def test_the_newest_window_with_traffic_speaks_for_a_generation(measured: Judged) -> None:
+    empty = open_window(measured.product, measured.digest, 2, "incumbent", measured.now, 1.0)
+    measured.judge(window=empty)
+    found = figures(measured.product, measured.digest)
+    assert found is not None
+    assert found.measured_on["publication"] == 1
+
+
+def test_measured_predicted_and_declared_points_are_told_apart(measured: Judged) -> None:
+    revision = cheaper(measured)
+    compact_evidence(measured, revision.digest)
+    DeclaredPoint.objects.create(
+        product=measured.product, name="old", utility=0.8, p95_ms=9000, cost_per_success_usd=1
+    )
+    trade = predicted(measured.product, revision, measured.window)
+    points = {p.point.kind: p for p in frontier(measured.product, trade.as_json())}
+    assert set(points) == {"measured", "predicted", "declared"}
+    assert [points[kind].dominated for kind in ("measured", "predicted", "declared")] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_the_reference_products_points_are_declared_and_loaded_once(db: None) -> None:
+    folder = EXAMPLES.parent / "orchid-serve"
+    document = (folder / "generation-1.yaml").read_bytes()
+    product = create_product(SYSTEM_ACTOR, "orchid-serve", "Reference", document=document)
+    for _ in range(2):
+        call_command("load_declared_points", "orchid-serve", folder / "declared-points.yaml")
+    points = {p.point.name: p for p in frontier(product)}
+    assert DeclaredPoint.objects.count() == len(points) == 7
+    selected = points["continuous, deadline-aware"].point
+    assert (selected.utility, selected.p95_ms) == (0.902, 1310)
+    assert selected.cost_per_success_usd == Decimal("0.00015113")
+    assert points["static batch 8"].dominated
+    assert points["static batch 8"].outcome == "fails p95, cost and attainment"
+    assert not points["continuous, deadline-aware"].dominated
+    assert not points["batch 16 experiment"].dominated
+    plot = frontier_plot(list(points.values()))
+    drawn = [name for trace in json.loads(plot.figure_json)["data"] for name in trace["text"]]
+    assert "batch 16 experiment" not in drawn
+    assert len(plot.table.rows) == 7
