@@ -10,6 +10,7 @@ import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 
 import httpx
 import msgspec
@@ -23,7 +24,18 @@ from orchid.engine.wire.bundle import BundleRefused, Jwk, claimed_publication, v
 log = logging.getLogger(__name__)
 
 WAIT_S = 30
-SHORTEST_RETRY_S, LONGEST_RETRY_S = 0.5, 5.0
+SHORTEST_RETRY_S = 0.2
+# A server that says "nothing new" faster than this doesn't hold polls, and must not be hammered.
+HELD_S = 0.1
+
+
+class Answer(Enum):
+    """How a poll ended; the value is the longest wait before the next one, in seconds."""
+
+    ACTIVATED = 0.0
+    NOTHING_NEW = 0.01
+    NOT_YET = 1.2  # nothing published, refused here, or not held: what comes next must be seen soon
+    UNREACHABLE = 5.0
 
 
 @dataclass(frozen=True)
@@ -69,16 +81,16 @@ class Sync:
             self._refuse(refused, None)
 
     async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """Follow for ever. Failures and refusals wait longer each time, with jitter."""
+        """Follow for ever. Failures wait longer each time, and with jitter."""
         failures = 0
         while True:
-            failures = 0 if await self.poll_once() else failures + 1
-            if failures:
-                longest = min(LONGEST_RETRY_S, SHORTEST_RETRY_S * 2**failures)
-                await sleep(random.uniform(SHORTEST_RETRY_S, longest))  # noqa: S311 (no secret)
+            answer = await self.poll_once()
+            failures = failures + 1 if answer.value > SHORTEST_RETRY_S else 0
+            longest = min(answer.value, SHORTEST_RETRY_S * 2**failures)
+            await sleep(random.uniform(longest / 2, longest))  # noqa: S311 (no secret)
 
-    async def poll_once(self) -> bool:
-        """One long poll. True when the control plane answered and what it offered is active."""
+    async def poll_once(self) -> Answer:
+        """One long poll, and what came of it."""
         try:
             if not self._kept.keys:
                 await self._register()
@@ -89,13 +101,15 @@ class Sync:
             )
         except (httpx.HTTPError, msgspec.DecodeError) as problem:
             log.info("the control plane can't be reached: %s", problem or type(problem).__name__)
-            return False
-        if answer.status_code == 304:
-            return True
-        if answer.status_code != 200:
-            log.info("no bundle: %s %s", answer.status_code, answer.text[:200])
-            return False
-        return self.offered(answer.text)
+            return Answer.UNREACHABLE
+        if answer.status_code == 200:
+            return Answer.ACTIVATED if self.offered(answer.text) else Answer.NOT_YET
+        if answer.status_code == 304 and answer.elapsed.total_seconds() > HELD_S:
+            return Answer.NOTHING_NEW
+        if answer.status_code not in (304, 404):
+            log.warning("no bundle: %s %s", answer.status_code, answer.text[:200])
+            return Answer.UNREACHABLE
+        return Answer.NOT_YET
 
     def offered(self, token: str) -> bool:
         """Activate an offered bundle, or keep the active one and remember why."""

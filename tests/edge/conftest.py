@@ -1,77 +1,11 @@
 """An edge with its control plane, both on loopback, and a pool that says it is ready."""
 
-import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
-from control_plane import PRODUCT, ControlPlane
-from starlette.applications import Starlette
-
-from orchid.edge.app import Edge
-from orchid.edge.doors import Doors
-from orchid.edge.settings import EdgeSettings
-
-
-class Running:
-    """One started edge, and a client of it."""
-
-    def __init__(self, edge: Edge) -> None:
-        self.edge = edge
-        doors = Doors(edge.service, edge.sync, edge.telemetry)
-        transport = httpx.ASGITransport(Starlette(routes=doors.routes))
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://edge")
-
-    async def admit(self, request_id: str, **given: Any) -> httpx.Response:
-        ask = {"request_id": request_id, "class": "chat", "deadline_ms": 5000, **given}
-        return await self.client.post("/v1/admit", json=ask)
-
-    async def settle(self, attempt_id: str, **given: Any) -> httpx.Response:
-        known = {"status": "completed", "output_tokens": 10, "completion_ms": 300.0}
-        validity = {"policy_valid": True, "schema_valid": True}
-        return await self.client.post(
-            "/v1/settle", json={"attempt_id": attempt_id, **known, **validity, **given}
-        )
-
-    async def status(self) -> dict[str, Any]:
-        answer: dict[str, Any] = (await self.client.get("/v1/status")).json()
-        return answer
-
-
-class Site:
-    """Where an edge is installed: its folders outlive each start of it."""
-
-    def __init__(self, folder: Path, plane: ControlPlane) -> None:
-        self.folder, self.plane = folder, plane
-        self.pools = folder / "run"
-        self.pools.mkdir()
-        self.ready_pool("one", slots=4)
-
-    @property
-    def settings(self) -> EdgeSettings:
-        return EdgeSettings(
-            product=PRODUCT,
-            name="e1",
-            url=self.plane.url,
-            token="orc_edge_test",
-            state_dir=self.folder / "state",
-            pools_dir=self.pools,
-        )
-
-    def ready_pool(
-        self, name: str, slots: int, models: tuple[str, ...] = ("full", "compact")
-    ) -> None:
-        state = {"pool": name, "slots": slots, "models": models, "http": "127.0.0.1:1", "kind": "x"}
-        (self.pools / f"triton-{name}.json").write_text(json.dumps(state))
-
-    @asynccontextmanager
-    async def edge(self) -> AsyncIterator[Running]:
-        edge = Edge(self.settings)
-        async with edge.running():
-            yield Running(edge)
+from control_plane import ControlPlane
+from edge_site import Site
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from conftest import Site
 from control_plane import ControlPlane, bundle, new_key
+from edge_site import Site
 from msgspec.structs import replace
 
 from orchid.edge.disk import Kept, write_kept
@@ -157,3 +157,29 @@ async def test_a_tampered_file_on_disk_leaves_nothing_to_decide_by(
     plane.url = "http://127.0.0.1:9"
     async with site.edge() as running:
         assert (await running.admit("r1")).json()["reason"] == "no_bundle"
+
+
+async def test_a_first_publication_is_found_soon_by_an_edge_that_had_nothing(
+    site: Site, plane: ControlPlane
+) -> None:
+    async with site.edge():
+        await plane.until(lambda: bool(plane.batches), 10)  # it has been up for a while
+        published = time.monotonic()
+        plane.publish(bundle(1))
+        await plane.until(lambda: plane.activated(1))
+        assert time.monotonic() - published < 2.0
+
+
+async def test_a_better_bundle_is_found_soon_after_a_refused_one(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    async with site.edge():
+        await plane.until(lambda: plane.activated(1))
+        plane.publish(bundle(2), key=new_key())
+        await plane.until(lambda: len(plane.tags) > 6, 10)  # offered again and again
+        assert len(plane.refusals()) == 1  # and reported once
+        published = time.monotonic()
+        plane.publish(bundle(3))
+        await plane.until(lambda: plane.activated(3))
+        assert time.monotonic() - published < 2.0

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from conftest import Running, Site
 from control_plane import ControlPlane, bundle
+from edge_site import Running, Site
 
 PREFER = {
     "fallback": [

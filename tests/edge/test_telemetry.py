@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
-from conftest import Running, Site
 from control_plane import ControlPlane, bundle
+from edge_site import Running, Site
 
 from orchid.edge.journal import Journal
 
