@@ -81,7 +81,7 @@ def meta_of(request: Any) -> BatchMeta:
     """Boot-Id, First-Seq, Last-Seq and Watermark; each may be absent."""
     first, last = _sequence(request, "First-Seq"), _sequence(request, "Last-Seq")
     return BatchMeta(
-        boot_id=request.headers.get("Boot-Id", ""),
+        boot_id=request.headers.get("Boot-Id", "")[:64],
         # An empty batch names the sequence it stands at and holds no record of it.
         first_seq=first if last is not None and first is not None and first <= last else None,
         last_seq=last if first is not None and last is not None and first <= last else None,

@@ -1,7 +1,7 @@
 """The partitioned table of requests.
 
 The application may not create tables, so the two functions that make and drop a day's partition
-run with their owner's rights and do nothing else.
+run with their owner's rights and do nothing else. The last seven days can't be dropped by them.
 """
 
 from django.db import migrations
@@ -77,13 +77,16 @@ BEGIN
         SELECT child.relname FROM pg_inherits
         JOIN pg_class child ON child.oid = inhrelid
         WHERE inhparent = 'ingest_request'::regclass
-          AND child.relname < 'ingest_request_' || to_char(oldest, 'YYYYMMDD')
+          AND child.relname < 'ingest_request_' || to_char(least(oldest, current_date - 7), 'YYYYMMDD')
     LOOP
         EXECUTE format('DROP TABLE %I', part.relname);
         dropped := dropped + 1;
     END LOOP;
     RETURN dropped;
 END $$;
+
+REVOKE ALL ON FUNCTION ingest_ensure_day(date), ingest_drop_days_before(date) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ingest_ensure_day(date), ingest_drop_days_before(date) TO orchid_app;
 """
 
 BACKWARDS = """

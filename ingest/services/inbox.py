@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
@@ -67,18 +67,32 @@ def accept(
     if known := _known(product, batch_id, digest):
         return known, False
     _refuse_when_full(product)
+    batch = Batch(
+        product=product,
+        batch_id=batch_id,
+        kind=kind,
+        content_type=content_type[:128],
+        encoding=encoding,
+        body=body,
+        size=len(body),
+        sha256=digest,
+        **asdict(meta or BatchMeta()),
+    )
     try:
-        with transaction.atomic():
-            batch = _store(product, source_key, batch_id, kind, body, digest, meta or BatchMeta())
-            batch.content_type, batch.encoding = content_type[:128], encoding
-            batch.save(update_fields=["content_type", "encoding"])
-            transaction.on_commit(lambda: _enqueue(batch.pk))
+        _store(batch, source_key)
     except IntegrityError:
         # Two deliveries at once: the unique id let one of them in.
         if known := _known(product, batch_id, digest):
             return known, False
         raise
     return batch, True
+
+
+@transaction.atomic
+def _store(batch: Batch, source_key: SourceKey) -> None:
+    batch.source = source_for(batch.product, source_key)
+    batch.save()
+    transaction.on_commit(lambda: _enqueue(batch.pk))
 
 
 def _known(product: Product, batch_id: str, digest: str) -> Batch | None:
@@ -94,30 +108,6 @@ def _refuse_when_full(product: Product) -> None:
         raise TooMany(
             "inbox_full", f"{MAX_WAITING} batches wait to be counted; send this one again later."
         )
-
-
-def _store(
-    product: Product,
-    source_key: SourceKey,
-    batch_id: str,
-    kind: str,
-    body: bytes,
-    digest: str,
-    meta: BatchMeta,
-) -> Batch:
-    return Batch.objects.create(
-        product=product,
-        source=source_for(product, source_key),
-        batch_id=batch_id,
-        kind=kind,
-        body=body,
-        size=len(body),
-        sha256=digest,
-        boot_id=meta.boot_id[:64],
-        first_seq=meta.first_seq,
-        last_seq=meta.last_seq,
-        watermark=meta.watermark,
-    )
 
 
 def source_for(product: Product, key: SourceKey) -> Source:

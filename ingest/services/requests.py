@@ -93,7 +93,13 @@ def _refusal(
         return RejectedPiece(
             code="other_product", field="product", message=f"This credential is for {product.slug}."
         )
-    if (record.digest or "") not in documents:
+    if record.digest is None:
+        return RejectedPiece(
+            code="no_generation",
+            field="digest",
+            message="It was decided under no generation, so no contract says what it counts as.",
+        )
+    if record.digest not in documents:
         return RejectedPiece(
             code="unknown_digest",
             field="digest",

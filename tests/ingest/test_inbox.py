@@ -62,6 +62,7 @@ def test_gzip_is_unpacked(edge: Sender, record: RecordMaker) -> None:
         (gzip.compress(b"{}")[:-3], "gzip", 400, "bad_gzip"),
         (b"{}", "br", 415, "unsupported_encoding"),
     ],
+    ids=["no gzip", "cut short", "another encoding"],
 )
 def test_an_encoding_that_cannot_be_read_is_refused_at_once(
     edge: Sender, body: bytes, encoding: str, status: int, code: str

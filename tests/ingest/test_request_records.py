@@ -73,7 +73,7 @@ def test_one_request_twice_in_one_batch_is_stored_once(edge: Sender, record: Rec
     ("changes", "code"),
     [
         ({"digest": "sha256:" + "0" * 64}, "unknown_digest"),
-        ({"digest": None}, "unknown_digest"),
+        ({"digest": None}, "no_generation"),
         ({"product": "another"}, "other_product"),
         ({"request_id": ""}, "empty"),
         ({"arrived_at": "2026-11-30T03:00:00"}, "bad_time"),
