@@ -7,7 +7,6 @@ would take and MAX_TOKENS the cap; OUTPUT_TOKENS is the smaller of the two.
 import json
 import time
 
-import numpy
 import triton_python_backend_utils as pb_utils
 
 # How often a sleeping execution asks whether its client has gone. Each question crosses a process
@@ -26,18 +25,25 @@ class TritonPythonModel:
         return [self.answer(request) for request in requests]
 
     def answer(self, request):
-        n_out = min(number(request, "ANSWER_TOKENS"), number(request, "MAX_TOKENS"))
-        n_in = number(request, "INPUT_TOKENS")
+        asked, cap = tensor(request, "ANSWER_TOKENS"), tensor(request, "MAX_TOKENS")
+        given = min(asked, cap, key=number)
+        n_in, n_out = number(tensor(request, "INPUT_TOKENS")), number(given)
         service_s = self.base_s + n_in * self.per_input_s + n_out * self.per_output_s
         if sleep_unless_cancelled(request, time.monotonic() + service_s):
-            output = pb_utils.Tensor("OUTPUT_TOKENS", numpy.array([n_out], dtype=numpy.int32))
+            # The answer is one of the inputs, handed over as it is: a tensor made from an array
+            # of numpy 2 would have the wrong size, since the stub is built against numpy 1.
+            output = pb_utils.Tensor.from_dlpack("OUTPUT_TOKENS", given.to_dlpack())
             return pb_utils.InferenceResponse(output_tensors=[output])
         gone = pb_utils.TritonError("the client has gone", pb_utils.TritonError.CANCELLED)
         return pb_utils.InferenceResponse(error=gone)
 
 
-def number(request, name):
-    return int(pb_utils.get_input_tensor_by_name(request, name).as_numpy()[0])
+def tensor(request, name):
+    return pb_utils.get_input_tensor_by_name(request, name)
+
+
+def number(one):
+    return int(one.as_numpy()[0])
 
 
 def sleep_unless_cancelled(request, until):

@@ -1,6 +1,7 @@
 """A real server shares its slots, takes them back from who left, and leaves nothing behind."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ import pytest
 
 from orchid.cli.demo.backends import TimedOutError, Triton
 from orchid.cli.triton.environment import TritonUnavailableError, built
-from orchid.cli.triton.state import ServerState, read_state, ready
+from orchid.cli.triton.state import ServerState, read_state, ready, state_path
 from orchid.formats import triton_trace
 
 pytestmark = pytest.mark.triton
@@ -59,14 +60,20 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def start(root: Path, pool: str) -> subprocess.Popen[bytes]:
-    code = "from orchid.cli.triton.commands import triton; triton()"
-    words = [sys.executable, "-c", code, "run", "--pool", pool, "--root", str(root)]
+@contextlib.contextmanager
+def running(root: Path, pool: str) -> Iterator[tuple[subprocess.Popen[bytes], ServerState]]:
+    """A ready server of the pool, stopped after the block unless the block did."""
+    state_path(root / "var", pool).unlink(missing_ok=True)
+    words = [sys.executable, "-m", "orchid", "triton", "run", "--pool", pool, "--root", str(root)]
     environment = os.environ | {"ORCHID_VAR": str(root / "var"), "DEMO_TRITON": "1"}
     process = subprocess.Popen(words, env=environment, cwd=REPOSITORY)
-    until(lambda: process.poll() is not None or _is_ready(root, pool), 90)
-    assert process.poll() is None
-    return process
+    try:
+        until(lambda: process.poll() is not None or _is_ready(root, pool), 90)
+        assert process.poll() is None
+        yield process, read_state(root / "var", pool)
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
 def _is_ready(root: Path, pool: str) -> bool:
@@ -75,10 +82,8 @@ def _is_ready(root: Path, pool: str) -> bool:
 
 @pytest.fixture(scope="module")
 def two(checkout: Path) -> Iterator[ServerState]:
-    process = start(checkout, "two")
-    yield read_state(checkout / "var", "two")
-    process.terminate()
-    process.wait(30)
+    with running(checkout, "two") as (_, state):
+        yield state
 
 
 async def flush(state: ServerState) -> None:
@@ -137,27 +142,26 @@ async def test_a_request_out_of_time_is_cancelled_and_gives_its_slot_back(
     assert (end - begin) / 1e9 < 30
 
 
+async def ask_once(state: ServerState, request_id: str) -> None:
+    client = Triton(state.grpc or "")
+    await client.infer("slow", request_id, (1, 1, 1), 30)
+    await client.close()
+
+
 def test_a_stop_writes_the_last_traces_and_takes_the_state_away(checkout: Path) -> None:
-    process = start(checkout, "one")
-    state = read_state(checkout / "var", "one")
-
-    async def ask() -> None:
-        client = Triton(state.grpc or "")
-        await client.infer("slow", "last", (1, 1, 1), 30)
-        await client.close()
-
-    asyncio.run(ask())
-    process.terminate()
-    assert process.wait(30) == 0
+    with running(checkout, "one") as (process, state):
+        asyncio.run(ask_once(state, "last"))
+        process.terminate()
+        assert process.wait(30) == 0
     assert not _is_ready(checkout, "one")
     written = triton_trace.read((Path(state.trace_dir or "") / "trace.json.0").read_bytes())
     assert [trace.request_id for trace in written.records] == ["last"]
 
 
 def test_a_server_does_not_outlive_whoever_started_it(checkout: Path) -> None:
-    process = start(checkout, "one")
-    server = Path(f"/proc/{read_state(checkout / 'var', 'one').pid}")
-    assert server.exists()
-    process.send_signal(signal.SIGKILL)
-    process.wait(30)
-    until(lambda: not server.exists(), 30)
+    with running(checkout, "one") as (process, state):
+        server = Path(f"/proc/{state.pid}")
+        assert server.exists()
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+        until(lambda: not server.exists(), 30)

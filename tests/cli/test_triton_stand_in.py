@@ -82,9 +82,18 @@ def test_an_infer_without_lengths_says_what_is_expected(url: str) -> None:
 
 
 def test_it_takes_tritons_place_on_request_and_says_so(tmp_path: Path) -> None:
-    code = "from orchid.cli.triton.commands import triton; triton()"
     environment = os.environ | {"ORCHID_VAR": str(tmp_path), "DEMO_TRITON": "0"}
-    words = [sys.executable, "-c", code, "run", "--pool", "four", "--root", str(REPOSITORY)]
+    words = [
+        sys.executable,
+        "-m",
+        "orchid",
+        "triton",
+        "run",
+        "--pool",
+        "four",
+        "--root",
+        str(REPOSITORY),
+    ]
     process = subprocess.Popen(
         words, env=environment, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
     )

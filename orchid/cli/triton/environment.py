@@ -1,6 +1,6 @@
 """Triton's own virtual environment: can this machine have it, build it, find its parts.
 
-Triton lives apart from the product because its python stubs need numpy below 2.
+Triton lives apart from the product because its python stubs are built against numpy 1.
 """
 
 import os
@@ -14,8 +14,8 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-# CPython releases that have both a stub in nvidia-pytriton 0.7.0 and a wheel of numpy below 2.
-PYTHONS = ((3, 9), (3, 12))
+# CPython releases for which nvidia-pytriton 0.7.0 has a stub, from the oldest that Orchid runs on.
+PYTHONS = ((3, 11), (3, 13))
 GLIBC = (2, 35)
 STAMP = "orchid-built"
 
@@ -95,8 +95,7 @@ def probe() -> None:
     version = sys.version_info[:2]
     if not PYTHONS[0] <= version <= PYTHONS[1]:
         raise TritonUnavailableError(
-            f"Triton's python backend needs numpy below 2, which has wheels for Python 3.9 to "
-            f"3.12; this is Python {platform.python_version()}"
+            f"Triton is packaged for Python 3.11 to 3.13; this is {platform.python_version()}"
         )
     libc, release = platform.libc_ver()
     if libc != "glibc" or tuple(map(int, release.split("."))) < GLIBC:

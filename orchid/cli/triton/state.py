@@ -84,7 +84,11 @@ def _write(path: Path, state: ServerState) -> None:
 
 
 def new_run(var: Path, pool: str) -> tuple[str, Path]:
-    """A fresh run id and folder. Trace files are numbered from 0, so runs never share one."""
+    """A fresh run id and folder. Trace files are numbered from 0, so runs never share one.
+
+    What a killed run left of its readiness goes: nobody shall take the new one for ready by it.
+    """
+    state_path(var, pool).unlink(missing_ok=True)
     run_id = f"{pool}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
     folder = var / "triton" / pool / run_id
     folder.mkdir(parents=True)
