@@ -117,7 +117,7 @@ def _token(folder: Path, kind: Role, owner: str, slug: str) -> list[str]:
     for stale in Credential.objects.filter(
         product_slug=slug, kind=kind, name=name, revoked_at=None
     ):
-        revoke_credential(SYSTEM_ACTOR, stale.pk, "Its token file is gone.")
+        revoke_credential(SYSTEM_ACTOR, stale.pk, "Its token file is gone.", slug)
     _credential, token = issue_credential(
         SYSTEM_ACTOR,
         kind=kind,

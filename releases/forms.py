@@ -16,12 +16,11 @@ class ProposeForm(forms.Form):
 
 
 class VoteForm(forms.Form):
-    """A decision with its reason, bound to what was on the page."""
+    """A decision with its reason, bound to what was on the page and to nobody else's vote."""
 
     decision = forms.ChoiceField(choices=Choice.choices)
     reason = forms.CharField(max_length=5000)
     bound_digest = forms.CharField(max_length=80)
-    expected_version = forms.IntegerField(min_value=1)
 
 
 class MoveForm(forms.Form):

@@ -17,7 +17,7 @@ from releases.states import (
     RolloutState,
 )
 
-DIGEST = {"max_length": 71}  # "sha256:" and 64 hexadecimal digits
+DIGEST = 71  # characters: "sha256:" and 64 hexadecimal digits
 
 
 class Proposal(models.Model):
@@ -25,9 +25,9 @@ class Proposal(models.Model):
 
     product = models.ForeignKey("policies.Product", models.PROTECT, related_name="proposals")
     generation = models.ForeignKey("policies.Generation", models.PROTECT, related_name="proposals")
-    revision_digest = models.CharField(**DIGEST)
+    revision_digest = models.CharField(max_length=DIGEST)
     base_publication = models.PositiveIntegerField(null=True)
-    base_digest = models.CharField(**DIGEST, blank=True, default="")
+    base_digest = models.CharField(max_length=DIGEST, blank=True, default="")
     state = models.CharField(
         max_length=12, choices=ProposalState.choices, default=ProposalState.DRAFT
     )
@@ -42,9 +42,9 @@ class Proposal(models.Model):
     owner_user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
-    evidence_digest = models.CharField(**DIGEST, blank=True, default="")
+    evidence_digest = models.CharField(max_length=DIGEST, blank=True, default="")
     trade = models.JSONField(default=dict)
-    trade_digest = models.CharField(**DIGEST, blank=True, default="")
+    trade_digest = models.CharField(max_length=DIGEST, blank=True, default="")
     required = models.JSONField(default=dict)
     created_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True)
@@ -98,7 +98,7 @@ class Vote(models.Model):
 
     proposal = models.ForeignKey(Proposal, models.PROTECT, related_name="votes")
     round = models.PositiveIntegerField()
-    bound_digest = models.CharField(**DIGEST)
+    bound_digest = models.CharField(max_length=DIGEST)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     role = models.CharField(max_length=20)
     decision = models.CharField(max_length=7, choices=Choice.choices)
@@ -129,8 +129,8 @@ class Publication(models.Model):
     product = models.ForeignKey("policies.Product", models.PROTECT, related_name="publications")
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=12, choices=PublicationKind.choices)
-    incumbent_digest = models.CharField(**DIGEST)
-    candidate_digest = models.CharField(**DIGEST, null=True)  # noqa: DJ001 - none differs from ""
+    incumbent_digest = models.CharField(max_length=DIGEST)
+    candidate_digest = models.CharField(max_length=DIGEST, null=True)  # noqa: DJ001 - none differs from ""
     fraction = models.FloatField(default=0.0)
     stage = models.PositiveIntegerField(default=0)
     pools = models.JSONField(default=dict)
@@ -187,7 +187,7 @@ class Rollout(models.Model):
     proposal = models.ForeignKey(Proposal, models.PROTECT, related_name="rollouts")
     first = models.ForeignKey(Publication, models.PROTECT, related_name="+")
     publication = models.ForeignKey(Publication, models.PROTECT, related_name="+")
-    candidate_digest = models.CharField(**DIGEST)
+    candidate_digest = models.CharField(max_length=DIGEST)
     state = models.CharField(
         max_length=12, choices=RolloutState.choices, default=RolloutState.RUNNING
     )

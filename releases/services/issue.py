@@ -15,6 +15,7 @@ from orchid.engine.wire.bundle import (
     etag_of,
     sign,
 )
+from orchid.engine.wire.contents import Kind
 from policies.models import Product
 from policies.selectors import document_of, revision_by_digest
 from releases.keys import signing_keys
@@ -23,6 +24,14 @@ from releases.selectors.edges import open_sequences
 from releases.services.channel import CHANNEL
 from releases.states import PublicationKind
 
+WIRE_KINDS: dict[PublicationKind, Kind] = {
+    PublicationKind.PUBLISH: "publish",
+    PublicationKind.ADVANCE: "advance",
+    PublicationKind.PAUSE: "pause",
+    PublicationKind.RESUME: "resume",
+    PublicationKind.ROLLBACK: "rollback",
+    PublicationKind.PRICE_CHANGE: "price_change",
+}
 ACCEPTED_FOR = timedelta(days=30)  # how long an edge that was away may still take this bundle
 
 
@@ -62,7 +71,7 @@ def issue(
         product=product.slug,
         publication=number,
         previous=previous.number if previous else None,
-        kind=kind.value,
+        kind=WIRE_KINDS[kind],
         issued_at=now,
         not_before=now,
         expires_at=now + ACCEPTED_FOR,

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.guard import SYSTEM_ACTOR, Actor, Permission, require
+from accounts.models import User
 from controlplane.errors import BadInput, Conflict, Forbidden
 from orchid.engine.document.operation import Rollout as RolloutPolicy
 from policies.selectors import document_of
@@ -32,7 +33,7 @@ def vote(
     `seen_digest` is what the voter had on the page; 409 `approval_stale` when that has moved.
     """
     require(actor, Permission.APPROVE, proposal.product.slug)
-    refuse_contributor(actor, proposal)
+    voter(actor, proposal)
     refuse_stale(proposal)
     at = now or timezone.now()
     with transaction.atomic():
@@ -49,18 +50,19 @@ def vote(
     return landed
 
 
-def refuse_contributor(actor: Actor, proposal: Proposal) -> None:
-    """Raise 403 for a machine, and for whoever had a hand in the proposal, whatever the role."""
+def voter(actor: Actor, proposal: Proposal) -> User:
+    """The person who votes; 403 for a machine and for whoever had a hand in the proposal."""
     why = why_not_vote(actor, proposal)
-    if why:
+    if why or actor.user is None:
         raise Forbidden("own_proposal", why)
+    return actor.user
 
 
 def _cast(
     row: Proposal, actor: Actor, decision: Choice, reason: str, seen: str, at: datetime
 ) -> Change:
     """Write the vote, with everything asked again under the lock."""
-    refuse_contributor(actor, row)
+    user = voter(actor, row)
     if seen != bound_digest(row):
         raise stale("What you saw is not what is there now")
     if not reason:
@@ -75,7 +77,7 @@ def _cast(
                 proposal=row,
                 round=row.round,
                 bound_digest=seen,
-                user=actor.user,
+                user=user,
                 role=role,
                 decision=decision,
                 reason=reason,

@@ -12,6 +12,7 @@ def checked(form: Form) -> dict[str, Any]:
     if form.is_valid():
         return form.cleaned_data
     errors = [
-        {"pointer": f"/{field}", "text": " ".join(texts)} for field, texts in form.errors.items()
+        {"pointer": f"/{field}", "text": " ".join(map(str, texts))}
+        for field, texts in form.errors.items()
     ]
     raise BadInput("invalid_input", "Some fields need another value.", errors=errors)

@@ -104,7 +104,6 @@ def cast_vote(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         Choice(data["decision"]),
         data["reason"],
         data["bound_digest"],
-        expected_version=data["expected_version"],
     )
     return _back(
         request, slug, pk, f"Your vote counts. The proposal is {row.status.label.lower()}."

@@ -1,4 +1,4 @@
-"""The cast and the lifecycle factories: ana writes, ben and cho review, dee is on call, eve reads."""
+"""The cast and the factories: ana writes, ben and cho review, dee is on call, eve reads."""
 
 import copy
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Every pair of state and move that the tables don't have is refused; the rest is refused nothing."""
+"""Every pair of state and move that the tables don't have is refused."""
 
 import pytest
 from releases_cast import drafted, published

@@ -1,4 +1,4 @@
-"""One path through the room: proposed by a token, approved by two, published, activated, rolled back."""
+"""One path through the room: approved by two, published, activated, rolled back."""
 
 import pytest
 from django.test import Client
