@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scipy import stats
+from scipy import special
 
 from orchid.engine.verdict.result import Result, Verdict
 from orchid.engine.verdict.wording import plain, usd_text
@@ -84,7 +84,7 @@ def _interval(spending: Spending) -> tuple[float, float] | None:
         return None
     mean = total / blocks
     variance = sum((count - mean) ** 2 for count in spending.blocks) / (blocks - 1)
-    reach = float(stats.t.ppf(0.975, blocks - 1)) * math.sqrt(variance / blocks)
+    reach = float(special.stdtrit(blocks - 1, 0.975)) * math.sqrt(variance / blocks)
     usd = float(spending.usd) * mean / spending.successes if spending.successes else math.inf
     low = usd / (mean + reach)
     return low, usd / (mean - reach) if mean > reach else math.inf

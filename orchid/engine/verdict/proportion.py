@@ -14,9 +14,13 @@ Counts may be fractions: deflation for correlated neighbours divides both.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from scipy import optimize, special
+from scipy import special
+
+# Halvings of an interval of shares: far finer than any count can tell apart.
+_HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +69,9 @@ def interval(s: float, n: float, alpha: float, prior: Prior = FLAT) -> tuple[flo
 
     edge = 1e-12
     best = min(max(s / n, edge), 1 - edge)
-    low = 0.0 if s == 0 or excess(edge) < 0 else optimize.brentq(excess, edge, best)
-    high = 1.0 if s == n or excess(1 - edge) < 0 else optimize.brentq(excess, best, 1 - edge)
-    return float(low), float(high)
+    low = 0.0 if s == 0 or excess(edge) < 0 else _crossing(excess, edge, best)
+    high = 1.0 if s == n or excess(1 - edge) < 0 else _crossing(excess, 1 - edge, best)
+    return low, high
 
 
 def divergence(p: float, q: float) -> float:
@@ -85,6 +89,14 @@ def needs_more(log_e: float, s: float, n: float, p0: float, alpha: float) -> int
         return None
     missing = math.log(1 / alpha) - log_e
     return max(0, math.ceil(missing / divergence(s / n, p0)))
+
+
+def _crossing(excess: Callable[[float], float], outside: float, inside: float) -> float:
+    """Where `excess` falls to 0 between a share that is refuted and one that is not."""
+    for _ in range(_HALVINGS):
+        middle = (outside + inside) / 2
+        outside, inside = (middle, inside) if excess(middle) > 0 else (outside, middle)
+    return outside
 
 
 def _log_mixture(s: float, n: float, p0: float, prior: Prior) -> float:
