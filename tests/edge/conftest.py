@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from control_plane import ControlPlane
-from edge_site import Site
+
+from tests.edge.control_plane import ControlPlane
+from tests.edge.edge_site import Site
 
 
 @pytest.fixture

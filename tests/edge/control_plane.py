@@ -9,7 +9,6 @@ from typing import Any
 
 import uvicorn
 from joserfc.jwk import OKPKey
-from small_policy import small_document
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from orchid.engine.document.load import load_document
 from orchid.engine.wire.bundle import Bundle, Generation, Generations, etag_of, public_jwk, sign
 from orchid.engine.wire.records import RequestRecord, parse_ndjson
+from tests.small_policy import small_document
 
 PRODUCT = "orchid-small"
 

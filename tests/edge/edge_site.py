@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from control_plane import PRODUCT, ControlPlane
 from starlette.applications import Starlette
 
 from orchid.edge.app import Edge
 from orchid.edge.doors import Doors
 from orchid.edge.settings import EdgeSettings
+from tests.edge.control_plane import PRODUCT, ControlPlane
 
 
 class Running:

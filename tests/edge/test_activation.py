@@ -3,12 +3,12 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-from control_plane import ControlPlane, bundle, new_key
-from edge_site import Site
 from msgspec.structs import replace
 
 from orchid.edge.disk import Kept, write_kept
 from orchid.engine.wire.bundle import public_jwk, sign
+from tests.edge.control_plane import ControlPlane, bundle, new_key
+from tests.edge.edge_site import Site
 
 
 async def test_a_publication_is_active_and_reported_well_within_two_seconds(

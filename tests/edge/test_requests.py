@@ -2,8 +2,8 @@
 
 import asyncio
 
-from control_plane import ControlPlane, bundle
-from edge_site import Running, Site
+from tests.edge.control_plane import ControlPlane, bundle
+from tests.edge.edge_site import Running, Site
 
 PREFER = {
     "fallback": [
@@ -46,7 +46,8 @@ async def test_a_settled_request_becomes_one_record_with_both_sides_of_it(
     assert (record.decision.action, record.decision.reason) == ("admit", "requested")
     (attempt,) = record.attempts
     assert attempt.attempt_id == grant["attempt_id"]
-    assert (attempt.teu_predicted, attempt.teu_observed) == (52, 42)
+    assert attempt.teu_predicted == 52
+    assert attempt.teu_observed == 42
     assert attempt.manifest is not None
     assert attempt.manifest.startswith("sha256:")
 

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
-from control_plane import ControlPlane, bundle
-from edge_site import Running, Site
 
 from orchid.edge.journal import Journal
+from tests.edge.control_plane import ControlPlane, bundle
+from tests.edge.edge_site import Running, Site
 
 
 async def settled(running: Running, *request_ids: str) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_policy import small_policy
 
 from orchid.engine.admission.decide import decide
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.pool import Running
 from orchid.engine.admission.request import Action, AdmissionRequest, Decision, Reason
 from orchid.engine.admission.state import AdmissionState, idle_state
+from tests.small_policy import small_policy
 
 NOW = 1_000_000.0
 POLICY = small_policy()

@@ -2,10 +2,9 @@
 
 from decimal import Decimal
 
-from small_policy import small_policy
-
 from orchid.engine.admission.overload import Overload, observe
 from orchid.engine.admission.pool import Pool, Queued, Running
+from tests.small_policy import small_policy
 
 NOW = 1_000_000.0
 POLICY = small_policy()  # deadline 1,000 ms, 1,000 TEU of queue

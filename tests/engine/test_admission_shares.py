@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_policy import small_policy
 
 from orchid.engine.admission.shares import Buckets, ShareTree
+from tests.small_policy import small_policy
 
 SHARES = {
     "region/eu": {
