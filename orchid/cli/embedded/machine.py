@@ -80,12 +80,12 @@ class Machine:
         worker = self._python("worker", *celery, *size, *beat, *quiet)
         return replace(worker, ready=lambda: b" ready." in log.read_bytes())
 
-    def edge(self, product: str, token: str) -> Child:
+    def edge(self, product: str) -> Child:
         where = ["--product", product, "--port", str(self.edge_port)]
         edge = self._python("edge", "orchid", "edge", "run", *where)
         return replace(
             edge,
-            env={**edge.env, "ORCHID_TOKEN": token},
+            env={**edge.env, "ORCHID_TOKEN": self.secret("edge-token") or ""},
             ready=lambda: answers(f"http://127.0.0.1:{self.edge_port}/healthz"),
             port=self.edge_port,
         )
@@ -97,20 +97,22 @@ class Machine:
             self._python(f"triton-{name}", "orchid", "triton", "run", "--pool", name),
             prepare=lambda: state.unlink(missing_ok=True),
             ready=state.exists,
-            ready_within_s=90,
+            ready_within_s=120,
             stop_within_s=20,
         )
 
     def demo_step(self, name: str, *, once: bool = False) -> Child:
-        """A part of the demo that plays a person or a fleet: seed, traffic, ci."""
-        return replace(self._python(f"demo-{name}", "orchid", "demo", name), once=once)
+        """A part of the demo that plays its clients or its CI: seed, traffic, ci."""
+        step = self._python(f"demo-{name}", "orchid", "demo", name)
+        token = self.secret("ci-token") or ""
+        return replace(step, env={**step.env, "ORCHID_TOKEN": token}, once=once)
 
     def build_triton(self) -> Child:
         return self._python("triton-build", "orchid", "triton", "build")
 
     def _python(self, name: str, *arguments: str) -> Child:
         argv = [sys.executable, "-m", *arguments]
-        return Child(name=name, argv=argv, env=self.env, cwd=CHECKOUT, ready_within_s=60)
+        return Child(name=name, argv=argv, env=self.env, cwd=CHECKOUT, ready_within_s=180)
 
     def secret(self, name: str) -> str | None:
         """A credential that was issued here (ci-token, edge-token ...), or None."""

@@ -73,9 +73,9 @@ def start(machine: Machine, supervisor: Supervisor) -> None:
 
 def start_plain(machine: Machine, supervisor: Supervisor) -> None:
     supervisor.start(machine.web(), machine.worker())
-    product, token = os.environ.get("ORCHID_PRODUCT"), machine.secret("edge-token")
-    if product and token:
-        supervisor.start(machine.edge(product, token))
+    product = os.environ.get("ORCHID_PRODUCT")
+    if product and machine.secret("edge-token"):
+        supervisor.start(machine.edge(product))
     else:
         supervisor.say(
             "no edge: it needs ORCHID_PRODUCT and an edge credential in "
@@ -88,10 +88,7 @@ def start_demo(machine: Machine, supervisor: Supervisor) -> None:
     supervisor.run_once(machine.manage("demo-load", "demo_load"))
     pools = [machine.pool(name) for name in DEMO_POOLS]
     supervisor.start(machine.web(), machine.worker(), *pools)
-    token = machine.secret("edge-token")
-    if token is None:
-        raise StartError("demo_load has written no edge-token.")
-    supervisor.start(machine.edge(DEMO_PRODUCT, token))
+    supervisor.start(machine.edge(DEMO_PRODUCT))
     supervisor.run_once(machine.demo_step("seed"))
     steps = [machine.demo_step("traffic")]
     if os.environ.get("ORCHID_DEMO_CI") != "0":
