@@ -69,7 +69,7 @@ def push(request: HtmxRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         try:
             _, created = push_evidence(
-                request.actor,  # type: ignore[attr-defined]
+                request.actor,
                 policies.product(slug),
                 form.cleaned_data,
             )
@@ -91,7 +91,7 @@ def _evidence(
         "page": paged(product.evidence.all(), request.GET.get("cursor", "")),
         "gaps": gaps(product),
         "form": form,
-        "may_push": may(request.actor, Permission.EVIDENCE_PUSH, slug),  # type: ignore[attr-defined]
+        "may_push": may(request.actor, Permission.EVIDENCE_PUSH, slug),
     }
     return render_page(
         request, "gates/evidence.html", "gates/_evidence_list.html", context, status=status

@@ -8,24 +8,17 @@ from typing import Any
 from gates import prediction
 from gates.models import Window
 from gates.prediction import Routed
+from gates.selectors.proposed import After, as_measured, as_predicted, mix_cells, recorded
 from gates.selectors.verdicts import Figures, figures, figures_in, latest
 from gates.services.inputs import evidence_digest, scoring_evidence
 from gates.states import Metric
-from ingest.models import RequestRow
-from ingest.selectors import requests
-from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.economics import hourly_ledger_usd
-from orchid.engine.histogram import rank_of
-from orchid.engine.segments import Where, matches, segment_key, where_key
+from orchid.engine.segments import where_key
 from orchid.engine.verdict.gates import least_utility, scopes
-from orchid.engine.verdict.traffic import Coverage
-from orchid.engine.verdict.utility import Cell, index_of
+from orchid.engine.verdict.utility import index_of
 from orchid.engine.verdict.wording import plain
 from policies.models import Product, Revision
 from policies.selectors import document_of
-
-RECORDED = 5_000
 
 
 @dataclass(frozen=True)
@@ -71,18 +64,6 @@ class Trade:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class After:
-    """The proposed generation's figures, with their kind and how each was come by."""
-
-    utility: float | None
-    p95_ms: float | None
-    cost_usd: Decimal | None
-    attainment: float | None
-    kind: str
-    hows: dict[str, str]
-
-
 def predicted(product: Product, revision: Revision, base_window: Window | None) -> Trade:
     """Compare a revision with the live window's measured figures.
 
@@ -91,10 +72,10 @@ def predicted(product: Product, revision: Revision, base_window: Window | None) 
     """
     document = document_of(revision.digest)
     base = _measured(base_window)
-    sample = _recorded(product, base_window) if base_window else []
+    sample = recorded(product, base_window) if base_window else []
     served = prediction.routed(document, sample)
     own = figures(product, revision.digest)
-    after = _as_measured(own) if own else _as_predicted(product, document, base, served)
+    after = as_measured(own) if own else as_predicted(product, document, base, served)
     segments = _segments(product, document, base, served, own)
     return Trade(
         digest=revision.digest,
@@ -111,100 +92,6 @@ def _measured(window: Window | None) -> Figures | None:
     return figures_in(window, evaluation) if window and evaluation else None
 
 
-def _recorded(product: Product, window: Window) -> list[tuple[float, RequestRow]]:
-    """The window's newest eligible requests, oldest first, with milliseconds from the first."""
-    found = (
-        requests(product)
-        .filter(
-            day__gte=window.opens_at.date(),
-            publication=window.publication,
-            digest=window.digest,
-            cohort=window.cohort,
-            populations__contains=["eligible"],
-        )
-        .order_by("-arrived_at", "-id")
-    )
-    rows = list(found[:RECORDED])[::-1]
-    return [((r.arrived_at - rows[0].arrived_at).total_seconds() * 1000, r) for r in rows]
-
-
-def _as_measured(own: Figures) -> After:
-    publication = own.measured_on["publication"]
-    how = f"Measured under publication {publication}, on {own.measured_on['requests']:,} requests."
-    metrics = ("utility", "completion_p95_ms", "cost_per_success_usd", "attainment")
-    return After(
-        own.utility,
-        own.p95_ms,
-        own.cost_per_success_usd,
-        own.attainment,
-        "measured",
-        dict.fromkeys(metrics, how),
-    )
-
-
-def _as_predicted(
-    product: Product, document: PolicyDocument, base: Figures | None, served: Sequence[Routed]
-) -> After:
-    servers = document.fleet.devices
-    times = prediction.completions_ms(served, servers)
-    rate = base.success_per_s if base else None
-    hourly = hourly_ledger_usd(document)
-    latency = prediction.HOW_LATENCY.format(requests=len(served), servers=servers)
-    return After(
-        utility=index_of(_cells(product, document, served, {})),
-        p95_ms=_p95(times),
-        cost_usd=hourly / 3600 / rate if rate else None,
-        attainment=_in_time(served, times),
-        kind="predicted",
-        hows={
-            "utility": prediction.HOW_UTILITY.format(requests=len(served)),
-            "completion_p95_ms": latency,
-            "cost_per_success_usd": _how_cost(hourly, rate),
-            "attainment": f"{latency} The share that would meet its deadline.",
-        },
-    )
-
-
-def _how_cost(hourly: Decimal, rate: Decimal | None) -> str:
-    if not rate:
-        return "Not predicted: no success was measured under the live generation."
-    return prediction.HOW_COST.format(hourly=plain(hourly), rate=rate)
-
-
-def _p95(times: list[float] | None) -> float | None:
-    return sorted(times)[rank_of(0.95, len(times)) - 1] if times else None
-
-
-def _in_time(served: Sequence[Routed], times: list[float] | None) -> float | None:
-    if not times:
-        return None
-    ordered = sorted(served, key=lambda request: request.arrived_ms)
-    kept = sum(ms <= r.deadline_ms for ms, r in zip(times, ordered, strict=True))
-    return kept / len(times)
-
-
-def _cells(
-    product: Product, document: PolicyDocument, served: Sequence[Routed], where: Where
-) -> list[Cell]:
-    """The mix that the new rules would give, each cell with its evidence."""
-    coverage = Coverage(document, [], scoring_evidence(product))
-    mix: dict[tuple[str, str], int] = {}
-    dims: dict[str, dict[str, str]] = {}
-    for request in served:
-        if matches(where, request.dims):
-            key = segment_key(request.dims)
-            dims[key] = request.dims
-            mix[key, request.route] = mix.get((key, request.route), 0) + 1
-    return [
-        Cell(
-            f"{route} {key or 'everything'}",
-            count,
-            coverage.scores(dims[key], route, manifest_digest(document.models[route])),
-        )
-        for (key, route), count in sorted(mix.items())
-    ]
-
-
 def _segments(
     product: Product,
     document: PolicyDocument,
@@ -217,7 +104,7 @@ def _segments(
     found = []
     for scope in scopes(document)[1:]:
         key, floor = where_key(scope.where), least_utility(document, scope)
-        cells = _cells(product, document, served, scope.where)
+        cells = mix_cells(product, document, served, scope.where)
         after = live[key]["utility"] if key in live else index_of(cells)
         clears = None if after is None else after >= floor
         count = sum(cell.responses for cell in cells)

@@ -1,5 +1,6 @@
 import pytest
-from gates_cast import Judged
+
+from tests.gates.gates_cast import Judged
 
 
 @pytest.fixture

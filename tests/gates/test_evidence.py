@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from gates_cast import EXAMPLES, SLUG, Judged, api, machine, posted, someone
 
 from accounts.models import AuditEvent
 from gates.models import Evidence
+from tests.gates.gates_cast import EXAMPLES, SLUG, Judged, api, machine, posted, someone
 
 pytestmark = pytest.mark.django_db
 

@@ -2,9 +2,9 @@
 
 import pytest
 from django.test import Client
-from gates_cast import SLUG, Judged, api, given, machine, posted, someone
 
 from gates.models import Evaluation
+from tests.gates.gates_cast import SLUG, Judged, api, given, machine, posted, someone
 
 pytestmark = pytest.mark.django_db
 

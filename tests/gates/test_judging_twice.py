@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 from django.db import DatabaseError, transaction
-from gates_cast import STEP, Judged
 
 from gates import tasks
 from gates.models import Evaluation, Evidence, Verdict
+from tests.gates.gates_cast import STEP, Judged
 
 pytestmark = pytest.mark.django_db
 

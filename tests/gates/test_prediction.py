@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 import pytest
-from gates_cast import given
 
 from gates.prediction import Routed, completions_ms, route_of, routed
 from orchid.engine.document.load import load_document
 from orchid.engine.document.model import PolicyDocument
+from tests.gates.gates_cast import given
 
 
 @dataclass

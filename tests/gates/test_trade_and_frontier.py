@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from gates_cast import EXAMPLES, Judged, given, machine
 
 from accounts.guard import SYSTEM_ACTOR
 from gates.charts import frontier_plot
@@ -21,6 +20,7 @@ from orchid.engine.document.canonical import manifest_digest
 from policies.models import Revision
 from policies.selectors import document_of
 from policies.services import create_product, draft_generation
+from tests.gates.gates_cast import EXAMPLES, Judged, given, machine
 
 pytestmark = pytest.mark.django_db
 

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from gates_cast import Judged, costing, given
 
 from gates.models import Window
 from gates.services import close_window, open_window
+from tests.gates.gates_cast import Judged, costing, given
 
 pytestmark = pytest.mark.django_db
 
