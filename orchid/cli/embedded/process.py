@@ -69,10 +69,20 @@ def spawn(child: Child, log: Path) -> Process:
         )
 
 
-def end(process: Process, child: Child) -> int:
-    """Ask, wait, insist. Then sweep what the child left in its session. Returns the exit code."""
+def ask(process: Process, child: Child) -> None:
+    """Ask the child to end, without waiting for it."""
     if process.poll() is None:
         process.send_signal(child.stop_signal)
+
+
+def end(process: Process, child: Child) -> int:
+    """Ask and wait for the end. Returns the exit code."""
+    ask(process, child)
+    return finish(process, child)
+
+
+def finish(process: Process, child: Child) -> int:
+    """Wait for a child that was asked, insist, and sweep what it left in its session."""
     try:
         process.wait(child.stop_within_s)
     except subprocess.TimeoutExpired:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from orchid.cli.embedded.logs import Follower, last_lines, rotate
-from orchid.cli.embedded.process import Child, Process, end, spawn, sweep
+from orchid.cli.embedded.process import Child, Process, ask, end, finish, spawn, sweep
 
 LOOK_EVERY_S = 0.2
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
@@ -37,6 +37,7 @@ class Running:
     log: Path
     process: Process
     started_at: float
+    step: int  # children that were started side by side have the same
     restarts: int = 0
     pause_s: float = FIRST_PAUSE_S
     again_at: float | None = None  # set while it is dead and waiting for its next start
@@ -55,7 +56,8 @@ class Supervisor:
 
     def start(self, *children: Child) -> None:
         """Start children side by side, then wait for each. Raises StartError, or StopAsked."""
-        started = [self._begin(child) for child in children]
+        step = self.running[-1].step + 1 if self.running else 0
+        started = [self._begin(child, step) for child in children]
         self.write_status()
         for one in started:
             self._until_ready(one)
@@ -86,12 +88,16 @@ class Supervisor:
                 return
 
     def stop_all(self) -> None:
-        """Stop in reverse order, so that nothing loses what it stands on."""
+        """Stop in reverse order, together what began together: nothing loses its footing."""
         while self.running:
-            one = self.running.pop()
-            if one.process.poll() is None:
+            newest = [one for one in self.running if one.step == self.running[-1].step]
+            alive = [one for one in reversed(newest) if one.process.poll() is None]
+            for one in alive:
                 self.say(f"stopping {one.child.name}")
-            end(one.process, one.child)
+                ask(one.process, one.child)
+            for one in newest:
+                finish(one.process, one.child)
+                self.running.remove(one)
             self.write_status()
         self.status_file.unlink(missing_ok=True)
 
@@ -120,10 +126,10 @@ class Supervisor:
     def log_of(self, child: Child) -> Path:
         return self.var / "log" / f"{child.name}.log"
 
-    def _begin(self, child: Child) -> Running:
+    def _begin(self, child: Child, step: int) -> Running:
         log = self.log_of(child)
         rotate(log)
-        one = Running(child, log, self._spawn(child, log), time.monotonic())
+        one = Running(child, log, self._spawn(child, log), time.monotonic(), step)
         self.running.append(one)
         return one
 

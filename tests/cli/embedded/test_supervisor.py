@@ -129,7 +129,8 @@ def test_all_stop_in_reverse_order_and_a_deaf_one_is_killed(
         ready=lambda: "up" in log.read_text(),
         stop_within_s=0.3,
     )
-    supervisor.start(sleeper("first"), deaf)
+    supervisor.start(sleeper("first"))
+    supervisor.start(deaf)
     pids = [one.process.pid for one in supervisor.running]
     supervisor.stop_all()
     assert [line for line in said if "stopping" in line] == ["stopping deaf", "stopping first"]
