@@ -44,6 +44,8 @@ choose_environment()
 if "DJANGO_SETTINGS_MODULE" in os.environ:  # TEMPORARY
     # Now, and not when pytest is configured: the rooms' own conftests import models.
     django.setup()
+    # A worker of pytest-xdist inherits this environment and must choose its own address first.
+    os.environ.pop("DJANGO_SETTINGS_MODULE")
 
 
 def pytest_unconfigure() -> None:
