@@ -48,7 +48,9 @@ def actor(name: str) -> Actor:
 
 def document(number: int, **changes: Any) -> dict[str, Any]:
     """A shipped document; `stages=[...]` and other keys of `rollout` replace what it says."""
-    given = copy.deepcopy(parse((EXAMPLES / f"generation-{number}.yaml").read_bytes(), "yaml"))
+    given: dict[str, Any] = copy.deepcopy(
+        parse((EXAMPLES / f"generation-{number}.yaml").read_bytes(), "yaml")
+    )
     given["rollout"].update(changes)
     return given
 

@@ -1,6 +1,6 @@
 """Two people, or a person and a worker, at the same moment: real connections, one winner."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -37,14 +37,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def shared() -> Iterator[Product]:
+def shared() -> Product:
     """A product that other connections see."""
     cast()
-    yield live_product()
+    return live_product()
 
 
 def together(*acts: Callable[[], Any]) -> list[Any]:
-    """Run each on a connection of its own, started at one moment; an act's problem is its result."""
+    """Run each on a connection of its own at one moment; a refusal is a result."""
     start = Barrier(len(acts))
 
     def run(act: Callable[[], Any]) -> Any:

@@ -1,7 +1,7 @@
 """The slim entry as an edge uses it: keys, bundle, long poll, what it answers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connections
 from django.utils import timezone
 from releases_cast import SLUG, actor, cast, edge_token, live_product, published
 
@@ -52,11 +53,11 @@ class Entry:
 
 
 @pytest.fixture
-def shared() -> Iterator[tuple[Product, int, str]]:
+def shared() -> tuple[Product, int, str]:
     cast()
     product = live_product()
     credential, token = edge_token("edge-1")
-    yield product, credential.pk, token
+    return product, credential.pk, token
 
 
 @pytest.fixture
@@ -70,6 +71,7 @@ async def entry(shared: tuple[Product, int, str]) -> AsyncIterator[Entry]:
     ) as client:
         yield Entry(client, app, product, credential_id)
     await app.state.hub.close()
+    await sync_to_async(connections.close_all)()  # of the thread that ran the ORM for us
 
 
 async def test_an_edge_registers_with_its_credential_and_pins_the_keys(entry: Entry) -> None:
@@ -171,7 +173,7 @@ async def test_an_unknown_token_and_a_revoked_one_are_strangers(entry: Entry) ->
         b"{",
         b'{"edge": "edge-1", "publication": 1, "state": "happy"}',
         b'{"edge": "no spaces please", "publication": 1, "state": "active"}',
-        b'{"edge": "edge-1", "publication": 1, "state": "active", "sent_at": "2026-01-01T00:00:00"}',
+        b'{"edge": "edge-1", "publication": 1, "state": "active", "sent_at": "2026-01-01T00:00"}',
     ],
 )
 async def test_an_unreadable_report_is_refused_and_stores_nothing(

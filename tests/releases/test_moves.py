@@ -7,7 +7,7 @@ from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent
 from controlplane.errors import Conflict
 from policies.models import Product
-from releases.lifecycle import PROPOSAL_MOVES, ROLLOUT_MOVES, Change, Move, land
+from releases.lifecycle import PROPOSAL_MOVES, ROLLOUT_MOVES, Change, Move, Row, land
 from releases.models import Proposal, Rollout
 from releases.states import ProposalState, RolloutState
 
@@ -36,10 +36,10 @@ def test_a_rollout_refuses_every_move_that_its_table_lacks(
     assert (rollout.state, rollout.version) == (state, 1)
 
 
-def _refused(row: Proposal | Rollout, move: Move) -> None:
+def _refused(row: Row, move: Move) -> None:
     before = AuditEvent.objects.count()
 
-    def never(fresh: Proposal | Rollout) -> Change:
+    def never(fresh: Row) -> Change:
         raise AssertionError("a move that is not in the table reached its decision")
 
     with pytest.raises(Conflict) as refused:

@@ -14,7 +14,7 @@ from accounts.models import AuditEvent, User
 from controlplane.errors import Conflict
 from gates.models import Window
 from policies.models import Product
-from releases.models import Edge, Publication, Rollout
+from releases.models import Edge, EdgeSeen, Publication, Rollout
 from releases.selectors.edges import Standing, edge_facts
 from releases.services import rollout as moves
 from releases.services.issue import latest
@@ -96,16 +96,11 @@ def test_a_stage_advances_by_itself_and_growing_keeps_the_salt(
     from orchid.engine.wire.bundle import verify
     from releases.keys import public_keys
 
-    salts = {
-        verify(
-            publication.token,
-            public_keys(),
-            product=SLUG,
-            floor_publication=0,
-            now=timezone.now(),
-        ).exposure.salt  # type: ignore[union-attr]
-        for publication in Publication.objects.filter(number__gte=2)
-    }
+    bundles = [
+        verify(row.token, public_keys(), product=SLUG, floor_publication=0, now=later(60))
+        for row in Publication.objects.filter(number__gte=2)
+    ]
+    salts = {bundle.exposure.salt for bundle in bundles if bundle.exposure}
     assert salts == {rollout.candidate_digest}
 
 
@@ -115,6 +110,7 @@ def test_after_an_outage_one_stage_is_entered_and_the_next_needs_its_own_evidenc
 ) -> None:
     rollout = at_stage_one(product, gateway)
     judged(candidate_window(rollout), "pass", later(3600))
+    EdgeSeen.objects.update(at=later(3600))
     for _ in range(3):
         reconcile(product.pk, later(3601))
     rollout.refresh_from_db()
@@ -127,9 +123,7 @@ def test_an_evaluation_from_before_the_outage_advances_nothing(
 ) -> None:
     rollout = at_stage_one(product, gateway)
     judged(candidate_window(rollout), "pass", later(25))
-    says_again = later(3599)
-    gateway.seen.at = says_again
-    gateway.seen.save()
+    EdgeSeen.objects.update(at=later(3599))
     reconcile(product.pk, later(3600))
     rollout.refresh_from_db()
     assert rollout.stage_index == 0
@@ -200,6 +194,26 @@ def test_a_rollback_keeps_the_pool_of_what_still_runs(product: Product, gateway:
 
     facts = {fact.pool: (fact.role, fact.open_sequences) for fact in pool_facts(product)}
     assert facts == {"six": ("serving", 0), "four": ("draining", 3)}
+
+
+# Case 8
+def test_an_equal_idempotency_key_gets_the_first_answer(
+    client: Client, product: Product, gateway: Edge
+) -> None:
+    rollout = at_stage_one(product, gateway)
+    client.force_login(User.objects.get(username="dee"))
+    url = f"/api/v1/rollouts/{rollout.pk}/pause"
+    body = {"reason": "a look first", "expected_version": rollout.version}
+    key = {"Idempotency-Key": "one-pause"}
+    answers = [
+        client.post(url, body, content_type="application/json", headers=key) for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].json() == answers[1].json()
+    late = client.post(url, body, content_type="application/json")
+    assert (late.status_code, late.json()["code"]) == (409, "version_changed")
+    assert Publication.objects.filter(kind="pause").count() == 1
+    assert AuditEvent.objects.filter(action="rollout.pause").count() == 1
 
 
 def test_a_reader_rolls_nothing_back(client: Client, product: Product, gateway: Edge) -> None:
