@@ -140,8 +140,10 @@ def counts_text(counts: Json) -> str:
 
 def refusals(result: Json) -> list[str]:
     """The refused lines, and why a whole file was set aside."""
-    lines = [
-        f"line {one.get('line')}: {one.get('message') or one.get('reason') or one.get('code')}"
-        for one in result.get("rejected") or []
-    ]
+    lines = [f"{_place(one)}: {one['message']}" for one in result.get("rejected") or []]
     return lines + ([result["reason"]] if result.get("reason") else [])
+
+
+def _place(refused: Json) -> str:
+    """A line where the format has lines, else the byte at which a lost fragment begins."""
+    return f"line {refused['line']}" if "line" in refused else f"byte {refused['offset']}"
