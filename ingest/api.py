@@ -23,7 +23,7 @@ from ingest.deliveries import (
     reader_of,
     sender_of,
 )
-from ingest.models import Batch
+from ingest.models import Batch, RequestRow
 from ingest.services import SourceKey, accept
 from ingest.services.encoding import MAX_BODY, MAX_FILE, decoded
 from ingest.services.spans import store_spans
@@ -70,7 +70,40 @@ def _many(form: type[serializers.Serializer[Any]], rows: Sequence[Any]) -> list[
     return [form(row).data for row in rows]
 
 
+class RequestOut(serializers.ModelSerializer[RequestRow]):
+    """One logical request as its edge reported it; an unknown value is null."""
+
+    class Meta:
+        model = RequestRow
+        fields: ClassVar = [
+            "request_id",
+            "arrived_at",
+            "publication",
+            "digest",
+            "cohort",
+            "dims",
+            "action",
+            "route",
+            "reason",
+            "outcome",
+            "completion_ms",
+            "teu",
+            "attempt_ids",
+        ]
+
+
 class Requests(APIView):
+    @extend_schema(responses=RequestOut(many=True), parameters=[PRODUCT])
+    def get(self, request: Any) -> Response:
+        """Requests, newest first."""
+        page = paged(
+            selectors.requests(reader_of(request)),
+            request.query_params.get("cursor", ""),
+            field="arrived_at",
+        )
+        rows = RequestOut(page.rows, many=True).data
+        return Response({"results": rows, "next_cursor": page.next_cursor})
+
     @extend_schema(
         request={"application/x-ndjson": OpenApiTypes.BINARY},
         responses={202: BatchOut, 200: BatchOut},

@@ -161,3 +161,14 @@ def test_pages_of_the_machine_lists_agree_with_the_rows(
     more = ci.client.get(f"/api/v1/ingest/attempts?cursor={attempts['next_cursor']}").json()
     assert len(more["results"]) == 13
     assert len(ci.client.get("/api/v1/ingest/batches").json()["results"]) == 2
+
+
+def test_requests_are_listed_for_machines_as_their_edge_reported_them(
+    edge: Sender, record: RecordMaker, digest: str
+) -> None:
+    edge.records(record(outcome="timed_out", completion_ms=None))
+    count_waiting()
+    (row,) = edge.client.get("/api/v1/ingest/requests").json()["results"]
+    assert (row["digest"], row["publication"], row["outcome"]) == (digest, 1, "timed_out")
+    assert row["completion_ms"] is None
+    assert row["teu"] == "320.000000"
