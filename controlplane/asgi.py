@@ -1,6 +1,8 @@
 """The ASGI entry: `uvicorn controlplane.asgi:application`."""
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
@@ -19,6 +21,17 @@ django_application = get_asgi_application()
 from releases.edge_asgi import create_app  # noqa: E402
 
 __all__ = ["application", "celery_app"]
+edges = create_app()
+
+
+@asynccontextmanager
+async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    """The edges' entry holds connections of its own, which end with the process in good order."""
+    yield
+    await edges.state.hub.close()
+
+
 application = Starlette(
-    routes=[Mount("/edge", app=create_app()), Mount("/", app=cast("ASGIApp", django_application))]
+    routes=[Mount("/edge", app=edges), Mount("/", app=cast("ASGIApp", django_application))],
+    lifespan=lifespan,
 )

@@ -110,6 +110,8 @@ def conninfo(name: str, url: str) -> dict[str, Any]:
         raise EnvironmentVariableError(f"{name} can't be read: {error}") from error
     if not found.get("dbname"):
         raise EnvironmentVariableError(f"{name} names no database.")
+    if not str(found.get("port", "5432")).isdecimal():
+        raise EnvironmentVariableError(f"{name} has the port {found['port']!r}; it is a number.")
     return dict(found)
 
 

@@ -1,0 +1,87 @@
+"""Invitations and the access page."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+from people import Cast
+
+from accounts.guard import Permission, may, person
+from accounts.models import Credential, Invitation, User
+
+SLUG = "orchid-demo"
+ACCESS = f"/products/{SLUG}/access/"
+
+
+def invited(cast: Cast) -> str:
+    cast.browser("ben").post(f"{ACCESS}invite", {"email": "kim@example.org", "role": "sre"})
+    found = re.search(r"http://testserver(/invitations/\S+)", mail.outbox[0].body)
+    assert found
+    return found[1]
+
+
+def test_whoever_holds_the_link_joins_with_the_promised_role_once(cast: Cast) -> None:
+    link = invited(cast)
+    typed = {"username": "kim", "display_name": "Kim", "password": "a-long-enough-one"}
+    assert Client().post(link, typed).headers["Location"] == "/"
+    kim = User.objects.get(username="kim")
+    assert may(person(kim), Permission.ROLLBACK, SLUG)
+    assert not may(person(kim), Permission.ROLLBACK, "orchid-serve")
+    assert Client().get(link).status_code == 404
+
+
+def test_somebody_who_is_here_already_accepts_with_one_button(cast: Cast) -> None:
+    link = invited(cast)
+    assert cast.browser("sam").get(link).status_code == 200
+    assert not may(cast.actor("sam"), Permission.VIEW, SLUG)
+    cast.browser("sam").post(link)
+    assert may(cast.actor("sam"), Permission.ROLLBACK, SLUG)
+
+
+def test_an_invitation_ends_with_its_week(cast: Cast) -> None:
+    link = invited(cast)
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert Client().get(link).status_code == 404
+
+
+@pytest.mark.parametrize("changed", [{"password": "short"}, {"username": "ana"}])
+def test_a_weak_password_or_a_taken_name_joins_nobody(cast: Cast, changed: dict[str, str]) -> None:
+    link = invited(cast)
+    typed = {"username": "kim", "display_name": "", "password": "a-long-enough-one"} | changed
+    assert "problem" in Client().post(link, typed).content.decode()
+    assert not User.objects.filter(username="kim").exists()
+    assert Invitation.objects.get().accepted_at is None
+
+
+def test_a_token_is_shown_in_the_answer_and_never_again(cast: Cast) -> None:
+    browser = cast.browser("ben")
+    first = browser.post(f"{ACCESS}credentials", {"kind": "edge", "name": "edge-1"})
+    token = re.search(r"orc_edge_[\w-]{43}", first.content.decode())
+    assert token
+    assert token[0] not in browser.get(ACCESS).content.decode()
+    assert Credential.objects.get().owner == cast.ben
+
+
+def test_a_credential_is_revoked_with_a_reason(cast: Cast) -> None:
+    browser = cast.browser("ben")
+    browser.post(f"{ACCESS}credentials", {"kind": "edge", "name": "edge-1"})
+    found = Credential.objects.get()
+    browser.post(f"{ACCESS}revoke", {"credential": found.pk, "reason": ""})
+    found.refresh_from_db()
+    assert found.revoked_at is None
+    browser.post(f"{ACCESS}revoke", {"credential": found.pk, "reason": "rotated"})
+    found.refresh_from_db()
+    assert found.revoked_at is not None
+
+
+@pytest.mark.parametrize(("name", "status"), [("ana", 403), ("eve", 403), ("sam", 404)])
+def test_who_does_not_administer_the_product_sees_no_access_page(
+    cast: Cast, name: str, status: int
+) -> None:
+    assert cast.browser(name).get(ACCESS).status_code == status
+    answer = cast.browser(name).post(f"{ACCESS}credentials", {"kind": "ci", "name": "x"})
+    assert answer.status_code == status
+    assert not Credential.objects.exists()

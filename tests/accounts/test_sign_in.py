@@ -1,0 +1,59 @@
+import re
+
+import pytest
+from django.core import mail
+from django.test import Client
+from people import PASSWORD, Cast
+
+
+def test_somebody_unknown_is_sent_to_sign_in_and_comes_back_to_the_page(cast: Cast) -> None:
+    client = Client()
+    first = client.get("/audit/")
+    assert first.headers["Location"] == "/login?next=/audit/"
+    answer = client.post("/login", {"username": "eve", "password": PASSWORD, "next": "/audit/"})
+    assert answer.headers["Location"] == "/audit/"
+    assert client.get("/audit/").status_code == 200
+
+
+def test_a_wrong_password_signs_nobody_in(cast: Cast) -> None:
+    client = Client()
+    answer = client.post("/login", {"username": "eve", "password": "wrong"})
+    assert answer.status_code == 200
+    assert "_auth_user_id" not in client.session
+
+
+def test_a_link_to_another_site_is_not_followed_after_signing_in(cast: Cast) -> None:
+    asked = {"username": "eve", "password": PASSWORD, "next": "https://elsewhere.example/"}
+    assert Client().post("/login", asked).headers["Location"] == "/"
+
+
+def test_signing_out_takes_a_form_and_no_link(cast: Cast) -> None:
+    browser = cast.browser("ana")
+    assert browser.get("/logout").status_code == 405
+    browser.post("/logout")
+    assert "_auth_user_id" not in browser.session
+
+
+def test_a_forgotten_password_is_replaced_by_mail_once(cast: Cast) -> None:
+    client = Client()
+    client.post("/password-reset", {"email": "ana@example.org"})
+    link = re.search(r"http://testserver(\S+)", mail.outbox[0].body)
+    assert link
+    form = client.get(link[1], follow=True)
+    wanted = {"new_password1": "quite-another-one", "new_password2": "quite-another-one"}
+    client.post(form.request["PATH_INFO"], wanted)
+    assert Client().login(username="ana", password="quite-another-one")
+    assert "used up" in Client().get(link[1], follow=True).content.decode()
+
+
+@pytest.mark.parametrize("email", ["nobody@example.org", "ana@example.org"])
+def test_asking_for_a_new_password_tells_nobody_who_has_an_account(cast: Cast, email: str) -> None:
+    answer = Client().post("/password-reset", {"email": email})
+    assert answer.headers["Location"] == "/password-reset/sent"
+
+
+def test_a_form_without_its_token_is_refused_in_words(cast: Cast) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    answer = strict.post("/login", {"username": "eve", "password": PASSWORD})
+    assert answer.status_code == 403
+    assert "grown stale" in answer.content.decode()
