@@ -97,7 +97,11 @@ def record_contributors(proposal: Proposal) -> None:
         (generation.owner_user_id, Part.TOKEN_OWNER),
     ]
     Contributor.objects.bulk_create(
-        [Contributor(proposal=proposal, user_id=pk, part=part) for pk, part in hands if pk],
+        [
+            Contributor(proposal=proposal, user_id=pk, part=part)
+            for pk, part in hands
+            if pk and (part, pk) != (Part.CO_EDITOR, proposal.author_user_id)
+        ],
         ignore_conflicts=True,
     )
 

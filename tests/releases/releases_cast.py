@@ -117,13 +117,14 @@ def edge(product: Product, name: str, share: float = 1.0) -> Edge:
 
 def says(
     edge: Edge,
-    publication: Publication,
+    publication: Publication | None,
     state: str = "active",
     reason: str = "",
     at: datetime | None = None,
     open_sequences: dict[str, int] | None = None,
 ) -> None:
     """What the edge answers to a publication, as the slim entry stores it."""
+    assert publication is not None
     at = at or timezone.now()
     Activation.objects.create(
         edge=edge, publication=publication, state=state, reason=reason, at=at, reported_at=at
