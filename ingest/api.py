@@ -56,6 +56,7 @@ class BatchOut(serializers.ModelSerializer[Batch]):
 
 BATCH_ID = OpenApiParameter("Batch-Id", str, OpenApiParameter.HEADER, required=True)
 PRODUCT = OpenApiParameter("product", str, description="Needed unless the credential is for one.")
+SOURCE = OpenApiParameter("source", str, description="A source's name; default: every source.")
 _FILE_NAMES = ("kind", "source", "server_run", "engine_kind")
 _FILE_ANCHOR = ("anchor_monotonic_ns", "anchor_unix_ns")
 _QUERY = [OpenApiParameter(name, str) for name in (*_FILE_NAMES, *_FILE_ANCHOR)]
@@ -213,12 +214,15 @@ class AttemptOut(serializers.Serializer[selectors.AttemptSeen]):
 
 
 class Attempts(APIView):
-    @extend_schema(responses=AttemptOut(many=True), parameters=[PRODUCT])
+    @extend_schema(responses=AttemptOut(many=True), parameters=[PRODUCT, SOURCE])
     def get(self, request: Any) -> Response:
         """Engine attempts, newest first, with what the gateway and the client say of them."""
         product = reader_of(request)
+        found = selectors.attempts(product)
+        if source := request.query_params.get("source"):
+            found = found.filter(source__name=source)
         page = paged(
-            selectors.attempts(product),
+            found,
             request.query_params.get("cursor", ""),
             field="received_at",
         )

@@ -91,6 +91,23 @@ def traffic(
     show(summary, lambda: in_words(summary), as_json=as_json)
 
 
+@demo.command()
+@click.pass_context
+def check(ctx: click.Context) -> None:
+    """Play the demo's whole story without a person: exit code 0, or 1 and the step that failed.
+
+    On a product of its own in var/demo-check; screenshots go to build/screenshots.
+    """
+    # A development dependency, unlike the rest of the demo.
+    try:
+        from orchid.cli.demo.check import steps
+    except ModuleNotFoundError as missing:
+        raise click.ClickException(
+            f"The check needs {missing.name}: `make demo-check` installs it."
+        ) from missing
+    ctx.exit(0 if steps.play(click.echo) else 1)
+
+
 def in_words(summary: dict[str, Any]) -> str:
     """Each figure on a line; a group of counts as `name count`."""
     return "\n".join(

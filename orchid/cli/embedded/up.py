@@ -89,11 +89,11 @@ def start_demo(machine: Machine, supervisor: Supervisor) -> None:
     pools = [machine.pool(name) for name in DEMO_POOLS]
     supervisor.start(machine.web(), machine.worker(), *pools)
     supervisor.start(machine.edge(DEMO_PRODUCT))
+    # Traffic at once: the ledger of generation 1 is paid from its activation on.
+    supervisor.start(machine.demo_step("traffic"))
     supervisor.run_once(machine.demo_step("seed"))
-    steps = [machine.demo_step("traffic")]
     if os.environ.get("ORCHID_DEMO_CI") != "0":
-        steps.append(machine.demo_step("ci", once=True))
-    supervisor.start(*steps)
+        supervisor.start(machine.demo_step("ci", once=True))
 
 
 def build_triton(machine: Machine, supervisor: Supervisor) -> None:
