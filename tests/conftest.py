@@ -7,7 +7,6 @@ pytest-xdist each have a cluster of their own. With DATABASE_URL set, that serve
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ from orchid.cli.embedded import database
 from orchid.cli.embedded.postgres import Cluster, wait_until
 from orchid.cli.embedded.process import end, spawn
 
-REPOSITORY = Path(__file__).parent.parent
 # An xdist worker inherits the address its controller chose, and must not take it for an operator's.
 INHERITED = "ORCHID_TESTS_ADDRESS"
 place = Path(tempfile.mkdtemp(prefix="orchid-test-"))
@@ -33,19 +31,14 @@ def choose_environment() -> None:
         address = cluster.url(database.OWNER, database.DATABASE)
         os.environ |= {"DATABASE_URL": address, "DATABASE_OWNER_URL": address, INHERITED: "1"}
     os.environ |= {"ORCHID_VAR": str(place / "var"), "BROKER_URL": "memory://"}
-    # TEMPORARY until every room is in: the library's tests run while a Django room is half built.
-    asked = [argument for argument in sys.argv[1:] if argument.startswith("tests/")]
-    library = ("tests/engine", "tests/formats", "tests/edge", "tests/cli", "tests/replay")
-    if not asked or not all(argument.startswith(library) for argument in asked):
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 
 choose_environment()
-if "DJANGO_SETTINGS_MODULE" in os.environ:  # TEMPORARY
-    # Now, and not when pytest is configured: the rooms' own conftests import models.
-    django.setup()
-    # A worker of pytest-xdist inherits this environment and must choose its own address first.
-    os.environ.pop("DJANGO_SETTINGS_MODULE")
+# Now, and not when pytest is configured: the rooms' own conftests import models.
+django.setup()
+# An xdist worker would load the settings by this name before it has an address of its own.
+os.environ.pop("DJANGO_SETTINGS_MODULE")
 
 
 def pytest_unconfigure() -> None:
