@@ -1,5 +1,6 @@
 """Ticks of the room."""
 
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 from policies.models import Product
 from releases.services.reconcile import reconcile
 
+logger = logging.getLogger(__name__)
 TICK = timedelta(seconds=1)
 
 
@@ -18,8 +20,15 @@ def reconcile_all() -> int:
     concerned = Product.objects.filter(publications__isnull=False) | Product.objects.filter(
         proposals__isnull=False
     )
-    ids = concerned.values_list("pk", flat=True).distinct()
-    return sum(reconcile(pk, timezone.now()) for pk in ids)
+    return sum(map(_reconciled, concerned.values_list("pk", flat=True).distinct()))
+
+
+def _reconciled(product_id: int) -> bool:
+    try:
+        return reconcile(product_id, timezone.now())
+    except Exception:  # the fault of one product must not keep the others from rolling back
+        logger.exception("product %s was not reconciled", product_id)
+        return False
 
 
 BEAT: dict[str, dict[str, Any]] = {

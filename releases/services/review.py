@@ -1,5 +1,6 @@
 """Votes: one slot a person, nobody who contributed, bound to what was on the page."""
 
+from contextlib import suppress
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
@@ -46,7 +47,9 @@ def vote(
         )
         landed = _concluded(actor, landed, decision)
     if landed.state == ProposalState.APPROVED and _policy(landed).publish == "automatic":
-        return publish(SYSTEM_ACTOR, landed, now=at)
+        # The vote stands whatever keeps the publication; it is then published as a move of its own.
+        with suppress(Conflict):
+            return publish(SYSTEM_ACTOR, landed, now=at)
     return landed
 
 

@@ -4,11 +4,24 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from releases_cast import SLUG, approve, approved, edge, in_review, later, published, says
+from releases_cast import (
+    SLUG,
+    approve,
+    approved,
+    document,
+    edge,
+    in_review,
+    judged,
+    later,
+    published,
+    says,
+)
 
+from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent, User
 from gates.models import Window
 from policies.models import Product
+from policies.services import create_product
 from releases.models import Publication
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
@@ -48,8 +61,6 @@ def test_a_window_opens_when_the_edge_has_activated_and_closes_the_one_before(
 
 
 def test_a_rollout_completes_on_a_fresh_pass_after_its_hold(product: Product) -> None:
-    from releases_cast import judged
-
     gateway = edge(product, "edge-1")
     rollout = published(product)
     says(gateway, rollout.publication)
@@ -128,3 +139,21 @@ def test_the_tick_approves_nothing_by_itself(product: Product) -> None:
     reconcile(product.pk, timezone.now())
     proposal.refresh_from_db()
     assert proposal.state == ProposalState.IN_REVIEW
+
+
+def test_a_product_is_brought_to_life_once_by_an_owner_with_a_reason(
+    client: Client, people: dict[str, User]
+) -> None:
+    create_product(SYSTEM_ACTOR, SLUG, "Demo", document=document(1))
+    url = reverse("releases:first-publication", args=[SLUG])
+    form = {"generation": 1, "reason": "we begin"}
+    client.force_login(people["ana"])
+    assert client.post(url, form).status_code == 403
+    client.force_login(people["ben"])
+    overview = client.get(reverse("releases:overview", args=[SLUG])).content.decode()
+    assert "Begin with a generation" in overview
+    assert client.post(url, {"generation": 1}).status_code == 400
+    assert client.post(url, form).status_code == 302
+    assert client.post(url, form).status_code == 409
+    assert AuditEvent.objects.get(action="publication.bootstrap").actor == "ben"
+    assert Publication.objects.get().number == 1

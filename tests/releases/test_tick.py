@@ -1,0 +1,44 @@
+"""The tick of the room, as the worker runs it."""
+
+import logging
+
+import pytest
+from django.utils import timezone
+from releases_cast import SLUG, edge, live_product, says
+
+from accounts.guard import SYSTEM_ACTOR
+from accounts.models import User
+from gates.models import Window
+from policies.models import Product
+from policies.services import create_product
+from releases import tasks
+from releases.services.issue import latest
+
+
+def test_a_product_that_fails_keeps_no_other_from_being_reconciled(
+    people: dict[str, User], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    product = live_product()
+    other = create_product(SYSTEM_ACTOR, "another", "Another", template="small")
+    says(edge(product, "edge-1"), latest(product))
+    _bring_to_life(other)
+    whole = tasks.reconcile
+
+    def failing(product_id: int, now: object) -> bool:
+        if product_id == other.pk:
+            raise RuntimeError("its document can't be read")
+        return whole(product_id, timezone.now())
+
+    monkeypatch.setattr(tasks, "reconcile", failing)
+    with caplog.at_level(logging.ERROR):
+        assert tasks.reconcile_all() == 1
+    assert Window.objects.get().product.slug == SLUG
+    assert "was not reconciled" in caplog.text
+
+
+def _bring_to_life(product: Product) -> None:
+    from policies.models import Revision
+    from releases.services.publish import bootstrap
+
+    revision = Revision.objects.get(generation__product=product)
+    bootstrap(SYSTEM_ACTOR, product, revision, "the beginning")
