@@ -16,15 +16,15 @@ STORY = """What to try:
   2. Proposals: CI proposes generation 2 (compact fallback, smaller fleet). Approve, with a reason.
   3. Log in as dee, approve too, publish. Edges shows who runs what; Gates judges generation 2.
   4. As dee: Roll back. The edge follows within two seconds; Audit shows every act."""
-FIRST_ADMINISTRATOR = """No one can log in yet. Make the first administrator's invitation:
-  .venv/bin/python manage.py invite_administrator YOU@EXAMPLE.ORG"""
+FIRST_OWNER = """The first person, who invites the others (once):
+  .venv/bin/python manage.py first_owner NAME EMAIL"""
 
 
 def welcome(machine: Machine) -> str:
     """Where to go, as whom, and what to click."""
     logs = f"Logs: {machine.var / 'log'}. Ctrl-C stops everything."
     if not machine.demo:
-        return f"\nOrchid runs at {machine.url}\n{FIRST_ADMINISTRATOR}\n{logs}\n"
+        return f"\nOrchid runs at {machine.url}\n{FIRST_OWNER}\n{logs}\n"
     passwords: dict[str, str] = json.loads(machine.secret("demo-passwords.json") or "{}")
     logins = "\n".join(f"  {name:<4} {passwords.get(name, '?'):<16} {role}" for name, role in CAST)
     return f"\nOrchid runs at {machine.url}\n\n{logins}\n\n{STORY}\n{logs}\n"
