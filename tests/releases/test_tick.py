@@ -13,6 +13,7 @@ from policies.models import Product
 from policies.services import create_product
 from releases import tasks
 from releases.services.issue import latest
+from releases.services.reconcile import reconcile
 
 
 def test_a_product_that_fails_keeps_no_other_from_being_reconciled(
@@ -22,12 +23,11 @@ def test_a_product_that_fails_keeps_no_other_from_being_reconciled(
     other = create_product(SYSTEM_ACTOR, "another", "Another", template="small")
     says(edge(product, "edge-1"), latest(product))
     _bring_to_life(other)
-    whole = tasks.reconcile
 
     def failing(product_id: int, now: object) -> bool:
         if product_id == other.pk:
             raise RuntimeError("its document can't be read")
-        return whole(product_id, timezone.now())
+        return reconcile(product_id, timezone.now())
 
     monkeypatch.setattr(tasks, "reconcile", failing)
     with caplog.at_level(logging.ERROR):
