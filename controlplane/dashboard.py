@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.guard import Actor, Permission, actor_of, may, products_with
@@ -69,7 +70,7 @@ def waits_for(actor: Actor, found: Standings) -> Iterator[Waiting]:
         yield from _edges(found)
     for proposal in found.live.waiting:
         if reason := _asked_of(actor, proposal):
-            url = f"/products/{found.product.slug}/proposals/{proposal.pk}/"
+            url = reverse("releases:proposal", args=[found.product.slug, proposal.pk])
             yield Waiting(found.product, proposal.title, reason, url)
 
 
@@ -77,7 +78,7 @@ def _breaches(found: Standings) -> Iterator[Waiting]:
     failed = [gate for gate in found.gates.gates if gate.worst.verdict == VerdictState.FAIL]
     if failed:
         names = ", ".join(gate.metric.label for gate in failed)
-        url = f"/products/{found.product.slug}/gates/"
+        url = reverse("gates:now", args=[found.product.slug])
         yield Waiting(
             found.product, f"{names} out of bounds", "See where and since when", url, True
         )
@@ -86,7 +87,7 @@ def _breaches(found: Standings) -> Iterator[Waiting]:
 def _edges(found: Standings) -> Iterator[Waiting]:
     for edge in found.live.edges:
         if edge.standing in NEEDS_A_LOOK:
-            url = f"/products/{found.product.slug}/edges/"
+            url = reverse("releases:edges", args=[found.product.slug])
             title = f"Edge {edge.name} is {edge.standing}"
             yield Waiting(found.product, title, edge.reason or "It does not follow", url, True)
 
