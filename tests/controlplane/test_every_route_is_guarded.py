@@ -64,4 +64,6 @@ def test_somebody_unknown_gets_nothing(route: str, method: str) -> None:
 def test_somebody_without_a_role_finds_no_product(cast: Cast, route: str) -> None:
     browser = cast.browser("sam")
     assert browser.get(filled(route)).status_code in (403, 404, 405)
-    assert browser.post(filled(route), {}, content_type(route)).status_code in (403, 404, 405)
+    # 400: some look at the body before the product; either way the answer tells nothing of it.
+    answer = browser.post(filled(route), {}, content_type(route))
+    assert answer.status_code in (400, 403, 404, 405)
