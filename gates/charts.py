@@ -33,14 +33,18 @@ def frontier_plot(points: Sequence[FrontierPoint]) -> Plot:
     return Plot(
         element_id="frontier",
         title="Quality, latency and cost of each point",
-        figure_json=json.dumps({"data": _traces(points), "layout": _layout()}, allow_nan=False),
+        figure_json=json.dumps(_figure(points), allow_nan=False),
         table=Table("Points of the frontier", _COLUMNS, [_row(point) for point in points]),
         note=NOTE,
     )
 
 
-def _traces(points: Sequence[FrontierPoint]) -> list[dict[str, Any]]:
+def _figure(points: Sequence[FrontierPoint]) -> dict[str, Any]:
     complete = [point for point in points if _is_complete(point)]
+    return {"data": _traces(complete), "layout": _layout(complete)}
+
+
+def _traces(complete: Sequence[FrontierPoint]) -> list[dict[str, Any]]:
     kinds = dict.fromkeys((p.point.kind, p.dominated) for p in complete)
     return [
         _trace(kind, beaten, [p for p in complete if (p.point.kind, p.dominated) == (kind, beaten)])
@@ -75,13 +79,32 @@ def _size(p95_ms: float | None) -> float:
     return 9 + 17 * min((p95_ms or 0) / 3000, 1)
 
 
-def _layout() -> dict[str, Any]:
+def _layout(complete: Sequence[FrontierPoint]) -> dict[str, Any]:
+    costs = [float(found.point.cost_per_success_usd or 0) for found in complete]
+    utilities = [found.point.utility or 0.0 for found in complete]
     return {
-        "xaxis": {"title": {"text": "Dollars a success"}, "tickformat": ".6f"},
-        "yaxis": {"title": {"text": "Utility index"}, "tickformat": ".3f"},
+        "xaxis": {
+            "title": {"text": "Dollars a success"},
+            "tickformat": ".6f",
+            "range": _range(costs),
+        },
+        "yaxis": {
+            "title": {"text": "Utility index"},
+            "tickformat": ".3f",
+            "range": _range(utilities),
+        },
         "legend": {"orientation": "h", "y": -0.25},
         "height": 420,
     }
+
+
+def _range(values: Sequence[float]) -> list[float] | None:
+    """Room for marks and names on both sides; one point alone would get an axis of its own sign."""
+    if not values:
+        return None
+    least, most = min(values), max(values)
+    room = 0.25 * (most - least) or 0.25 * abs(most) or 1.0
+    return [least - room, most + room]
 
 
 def _is_complete(found: FrontierPoint) -> bool:

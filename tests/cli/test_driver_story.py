@@ -13,6 +13,9 @@ from orchid.cli.demo import ci, seed
 Answers = dict[str, Any]
 
 
+OPENED, LATER = "2026-11-30T04:00:00.250000Z", "2026-11-30T04:00:01+00:00"
+
+
 class ControlPlane:
     """Answers by path and remembers what was posted."""
 
@@ -20,6 +23,7 @@ class ControlPlane:
         monkeypatch.setenv("ORCHID_TOKEN", "orc_ci_test")
         self.proposals: list[Answers] = []
         self.verdicts: list[list[Answers]] = []
+        self.judged_from = [LATER] * 10
         self.posts: list[httpx.Request] = []
 
     def api(self) -> Api:
@@ -31,7 +35,11 @@ class ControlPlane:
             self.posts.append(request)
             return httpx.Response(200, json=self.posted(tail, request))
         if tail == "check":
-            evaluation = {"verdicts": self.verdicts.pop(0)}
+            evaluation = {
+                "verdicts": self.verdicts.pop(0),
+                "window": {"opens_at": OPENED},
+                "figures": {"cost": {"from": self.judged_from.pop(0)}},
+            }
             return httpx.Response(200, json={"evaluation": evaluation})
         return httpx.Response(200, json={"items": self.proposals})
 
@@ -70,6 +78,16 @@ def test_ci_waits_until_cost_is_judged_and_then_proposes(
         f"{at}/proposals",
         "/api/v1/proposals/7/submit",
     ]
+
+
+def test_ci_waits_until_no_idle_second_of_the_start_is_judged(
+    plane: ControlPlane, examples: Path
+) -> None:
+    plane.verdicts = [cost("fail")] * 2
+    plane.judged_from = [OPENED, LATER]
+    waits: list[float] = []
+    assert ci.propose_once(plane.api(), examples / "orchid-demo", lambda line: None, waits.append)
+    assert len(waits) == 1
 
 
 def test_ci_proposes_the_shipped_generation_against_the_live_one(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from orchid.cli.change import json_object, proposed, pushed, submitted
@@ -28,7 +29,7 @@ def propose_once(
     at = f"/api/v1/products/{PRODUCT}"
     if any(one["title"] == TITLE for one in api.get(f"{at}/proposals")["items"]):
         return None
-    say("waiting for a verdict on cost of what is live")
+    say("waiting for a verdict on cost of what is live, over the whole span it is judged on")
     while not judged_on_cost(api.get(f"{at}/check")):
         sleep(LOOK_AGAIN_S)
     pushed(api, PRODUCT, json_object(examples / "evidence.json"))
@@ -37,5 +38,12 @@ def propose_once(
 
 
 def judged_on_cost(answer: Json) -> bool:
-    verdicts = (answer["evaluation"] or {}).get("verdicts", [])
-    return any(one["metric"] == COST and one["verdict"] in ("pass", "fail") for one in verdicts)
+    """Whether cost has a verdict that the idle moments after the start have no part in."""
+    evaluation = answer["evaluation"] or {"verdicts": []}
+    if not any(
+        one["metric"] == COST and one["verdict"] in ("pass", "fail")
+        for one in evaluation["verdicts"]
+    ):
+        return False
+    since = datetime.fromisoformat(evaluation["figures"]["cost"]["from"])
+    return since > datetime.fromisoformat(evaluation["window"]["opens_at"])

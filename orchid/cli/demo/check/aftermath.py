@@ -1,6 +1,7 @@
 """Step 8: the SRE rolls back, what had begun ends as it began, and the trail shows every act."""
 
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from orchid.cli.client import Json
 from orchid.cli.demo.check.doors import words
@@ -36,7 +37,6 @@ def sre_rolls_back(story: Story) -> str:
     first, last = _publication(story, 1), _publication(story, 3)
     expect(last["kind"] == "rollback", f"publication 3 is a {last['kind']}")
     expect(last["incumbent_digest"] == first["incumbent_digest"], "3 doesn't serve what 1 did")
-    window.shoot(f"/products/{PRODUCT}/edges/", "edges")
     return speed
 
 
@@ -57,6 +57,7 @@ def begun_ends_as_it_began(story: Story) -> str:
     expect(ended == {"completed"}, f"requests under way ended as {sorted(ended)}")
     late = [one for one in rows if one["publication"] == 2 and _begins(one) > moment + SLACK]
     expect(not late, f"{len(late)} requests began under 2 after the edge had left it")
+    story.windows.of("dee").shoot(f"/products/{PRODUCT}/edges/", "edges")
     counted = story.site.until("2's requests to be counted", 30, lambda: _counted(story))
     return f"{len(across)} requests begun under 2 ended under 2; {counted}"
 
@@ -65,12 +66,13 @@ SLACK = timedelta(milliseconds=500)  # arrival is the intended moment, admission
 
 
 def _settled(story: Story, moment: datetime) -> list[Json] | None:
-    """The newest requests, once the edge has told all that arrived up to 3 s after the moment."""
+    """The requests around the moment, once the edge has told all up to 3 s after it."""
     sources = story.ci.get("/api/v1/ingest/sources")["results"]
     told = [one["watermark"] for one in sources if one["kind"] == "edge" and one["watermark"]]
     if not told or datetime.fromisoformat(min(told)) < moment + timedelta(seconds=3):
         return None
-    return list(story.ci.pages("/api/v1/ingest/requests", 600))
+    newest = story.ci.pages("/api/v1/ingest/requests", 10_000)
+    return list(takewhile(lambda row: _begins(row) > moment - timedelta(seconds=5), newest))
 
 
 def _begins(row: Json) -> datetime:

@@ -23,6 +23,7 @@ ARGUMENTS = (
 SIZES = {1440: 900, 390: 844}
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PATIENCE_MS = 15_000
+REDRAW_MS = 250  # what a picture takes to follow a new size or theme
 
 
 class Window:
@@ -44,12 +45,13 @@ class Window:
 
     def shoot(self, path: str, name: str) -> None:
         """The whole page at each size and in each theme, with its pictures drawn."""
+        self.visit(path)
+        self._draw()
         for theme in THEMES:
             self.page.emulate_media(color_scheme=theme)
             for width, height in SIZES.items():
                 self.page.set_viewport_size({"width": width, "height": height})
-                self.visit(path)
-                self._draw()
+                self.page.wait_for_timeout(REDRAW_MS)
                 file = self.shots / f"{name}-{width}-{theme}.png"
                 self.page.screenshot(path=file, full_page=True)
         self.page.emulate_media(color_scheme="light")

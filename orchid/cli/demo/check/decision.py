@@ -68,8 +68,10 @@ def _sees_the_case(window: Window, path: str) -> str:
     expect(all("unknown" not in row for row in rows), f"the trade lacks figures: {rows}")
     floors = page.get_by_role("region", name="Segments against their floors").inner_text()
     expect(all(name in floors for name in SEGMENTS), f"segments against floors: {floors}")
-    page.locator("#frontier").scroll_into_view_if_needed()
-    page.locator("section[aria-labelledby=frontier] .plot__canvas svg.main-svg").first.wait_for()
+    page.locator("#frontier-head").scroll_into_view_if_needed()
+    page.locator(
+        "section[aria-labelledby=frontier-head] .plot__canvas svg.main-svg"
+    ).first.wait_for()
     evidence = page.get_by_role("region", name="Evidence").locator("tbody tr").count()
     expect(evidence > 0, "no evidence is shown")
     return (

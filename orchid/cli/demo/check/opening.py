@@ -4,7 +4,8 @@ from pathlib import Path
 
 from orchid.cli.client import Json
 from orchid.cli.demo.check.site import StepError
-from orchid.cli.demo.check.story import PRODUCT, Story, expect
+from orchid.cli.demo.check.story import AT, PRODUCT, Story, expect
+from orchid.cli.demo.ci import COST, judged_on_cost
 
 RECORDINGS = Path("examples/recordings")
 CALLS = {"recording-run1": 340, "recording-run2": 200}
@@ -12,7 +13,6 @@ TRACES = 461  # executions in the ten trace files of run1
 UNANCHORED = "check-without-anchor"
 ENGINE = "triton-six"
 LEAST_JOINED = 0.9
-COST = "cost_per_success_usd"
 
 
 def edge_activates(story: Story) -> str:
@@ -100,7 +100,7 @@ def _share(story: Story) -> tuple[float, int] | None:
 
 def first_is_judged(story: Story) -> str:
     """Generation 1 misses its cost; the other gates say what they say."""
-    verdicts = story.site.until("a verdict on cost", 75, lambda: _judged_on_cost(story))
+    verdicts = story.site.until("a verdict on cost", 90, lambda: _judged_on_cost(story))
     whole = {one["metric"]: one for one in verdicts if not one["segment"]}
     cost = whole[COST]
     expect(cost["verdict"] == "fail", f"cost is {cost['verdict']}: {cost['message']}")
@@ -114,9 +114,5 @@ def first_is_judged(story: Story) -> str:
 
 
 def _judged_on_cost(story: Story) -> list[Json] | None:
-    answer = story.ci.get(f"/api/v1/products/{PRODUCT}/check")
-    if answer["evaluation"] is None:
-        return None
-    verdicts: list[Json] = answer["evaluation"]["verdicts"]
-    decided = any(one["metric"] == COST and one["verdict"] in ("pass", "fail") for one in verdicts)
-    return verdicts if decided else None
+    answer = story.ci.get(f"{AT}/check")
+    return list(answer["evaluation"]["verdicts"]) if judged_on_cost(answer) else None

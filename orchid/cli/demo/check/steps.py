@@ -48,9 +48,7 @@ def play(say: Callable[[str], None]) -> bool:
     """Tell the whole story; False at the first step that fails, which is named."""
     chromium = browser.executable()
     if chromium is None:
-        say(
-            "No Chromium on this machine. Install it: apt-get install --no-install-recommends chromium"
-        )
+        say(NO_CHROMIUM)
         return False
     began = time.monotonic()
     with site.started(VAR.resolve()) as place, browser.opened(place, chromium, SHOTS) as windows:
