@@ -1,9 +1,9 @@
 import pytest
 from django.db import transaction
-from people import Cast
 
 from accounts.models import AuditEvent, Grant
 from accounts.services import record, seal_audit
+from tests.people import Cast
 
 SHA = "sha256:" + "ab" * 32
 

@@ -1,14 +1,16 @@
 """What was done stays as it was written."""
 
+from typing import Any
+
 import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
-from people import Cast
 
 from accounts import sealing, services
 from accounts.models import AuditEvent, AuditPending, AuditSeal
+from tests.people import Cast
 
 
-def act(cast: Cast, action: str = "test.done", **more: object) -> AuditEvent:
+def act(cast: Cast, action: str = "test.done", **more: Any) -> AuditEvent:
     with transaction.atomic():
         return services.record(cast.actor("ana"), action, product="orchid-demo", **more)
 

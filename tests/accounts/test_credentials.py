@@ -1,19 +1,30 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
-from people import Cast
 
 from accounts import services
 from accounts.models import AuditEvent, Credential
 from controlplane.errors import Conflict, Forbidden, NotFound
+from tests.people import Cast
 
 SLUG = "orchid-demo"
 
 
-def issue(cast: Cast, **changed: object) -> tuple[Credential, str]:
-    wanted = {"kind": "ci", "name": "build", "product_slug": SLUG, "owner": cast.ana}
+def issue(cast: Cast, **changed: Any) -> tuple[Credential, str]:
+    wanted: dict[str, Any] = {
+        "kind": "ci",
+        "name": "build",
+        "product_slug": SLUG,
+        "owner": cast.ana,
+    }
+        "kind": "ci",
+        "name": "build",
+        "product_slug": SLUG,
+        "owner": cast.ana,
+    }
     return services.issue_credential(cast.actor("ben"), **(wanted | changed))
 
 

@@ -1,11 +1,11 @@
 """Every role against every permission, in its own product and in another."""
 
 import pytest
-from people import Cast
 
 from accounts.guard import SYSTEM_ACTOR, Permission, machine, may, person
 from accounts.models import Credential, Grant, User
 from accounts.roles import MACHINES, PEOPLE, Role
+from tests.people import Cast
 
 OWN, OTHER = "orchid-demo", "orchid-serve"
 # Written out by hand, apart from the table it checks.

@@ -7,10 +7,10 @@ import pytest
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
-from people import Cast
 
 from accounts.guard import Permission, may, person
 from accounts.models import Credential, Invitation, User
+from tests.people import Cast
 
 SLUG = "orchid-demo"
 ACCESS = f"/products/{SLUG}/access/"
@@ -18,7 +18,7 @@ ACCESS = f"/products/{SLUG}/access/"
 
 def invited(cast: Cast) -> str:
     cast.browser("ben").post(f"{ACCESS}invite", {"email": "kim@example.org", "role": "sre"})
-    found = re.search(r"http://testserver(/invitations/\S+)", mail.outbox[0].body)
+    found = re.search(r"http://testserver(/invitations/\S+)", str(mail.outbox[0].body))
     assert found
     return found[1]
 

@@ -3,7 +3,8 @@ import re
 import pytest
 from django.core import mail
 from django.test import Client
-from people import PASSWORD, Cast
+
+from tests.people import PASSWORD, Cast
 
 
 def test_somebody_unknown_is_sent_to_sign_in_and_comes_back_to_the_page(cast: Cast) -> None:
@@ -37,7 +38,7 @@ def test_signing_out_takes_a_form_and_no_link(cast: Cast) -> None:
 def test_a_forgotten_password_is_replaced_by_mail_once(cast: Cast) -> None:
     client = Client()
     client.post("/password-reset", {"email": "ana@example.org"})
-    link = re.search(r"http://testserver(\S+)", mail.outbox[0].body)
+    link = re.search(r"http://testserver(\S+)", str(mail.outbox[0].body))
     assert link
     form = client.get(link[1], follow=True)
     wanted = {"new_password1": "quite-another-one", "new_password2": "quite-another-one"}

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
-from people import Cast
 
 from controlplane.models import Heartbeat
+from tests.people import Cast
 
 NO_INLINE = ("unsafe-inline", "unsafe-eval", "http:", "*")
 

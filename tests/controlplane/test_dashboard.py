@@ -1,9 +1,9 @@
 import pytest
 from django.test import Client
-from people import Cast
 
 from accounts.models import Grant
 from policies import services
+from tests.people import Cast
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 from django.test.client import MULTIPART_CONTENT
 from django.urls import URLPattern, URLResolver, get_resolver
-from people import Cast
+
+from tests.people import Cast
 
 OPEN = {
     "healthz",

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from people import Cast, cast_in
+
+from tests.people import Cast, cast_in
 
 
 @pytest.fixture(autouse=True)

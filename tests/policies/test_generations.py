@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import yaml
 from django.db import IntegrityError, connection, transaction
-from people import Cast
 
 from accounts.models import AuditEvent
 from controlplane.env import ROOT
@@ -13,6 +12,7 @@ from controlplane.errors import BadInput, Conflict, Forbidden, Invalid, NotFound
 from orchid.engine.document.canonical import digest_of
 from policies import selectors, services
 from policies.models import Generation, Product, Revision
+from tests.people import Cast
 
 EXAMPLES = ROOT / "examples" / "orchid-demo"
 FIRST = (EXAMPLES / "generation-1.yaml").read_bytes()

@@ -2,13 +2,13 @@
 
 import pytest
 from django.test import Client
-from people import Cast
-from test_generations import FIRST, SECOND
 
 from accounts.models import Grant
 from accounts.services import issue_credential
 from policies import selectors, services
 from policies.models import Product
+from tests.people import Cast
+from tests.policies.test_generations import FIRST, SECOND
 
 BASE = "/products/orchid-demo/generations/"
 API = "/api/v1" + BASE.rstrip("/")

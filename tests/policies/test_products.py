@@ -1,8 +1,8 @@
 import pytest
-from people import Cast
 
 from policies import selectors
 from policies.models import Product
+from tests.people import Cast
 
 NEW = {"name": "Support answers", "slug": "support-answers", "template": "reference"}
 

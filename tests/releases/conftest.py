@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from pytest_django import Settings
-from releases_cast import cast, live_product
 
 from accounts.models import User
 from policies.models import Product
+from tests.releases.releases_cast import cast, live_product
 
 
 @pytest.fixture(autouse=True)

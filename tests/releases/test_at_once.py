@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.utils import timezone
-from releases_cast import (
+
+from accounts.models import AuditEvent
+from controlplane.errors import Conflict
+from gates.models import Window
+from policies.models import Product
+from releases.models import EdgeSeen, Publication, Rollout
+from releases.services import rollout as moves
+from releases.services.publish import publish
+from releases.services.reconcile import reconcile
+from releases.services.rollback import roll_back
+from tests.releases.releases_cast import (
     SLUG,
     actor,
     approved,
@@ -20,16 +30,6 @@ from releases_cast import (
     published,
     says,
 )
-
-from accounts.models import AuditEvent
-from controlplane.errors import Conflict
-from gates.models import Window
-from policies.models import Product
-from releases.models import EdgeSeen, Publication, Rollout
-from releases.services import rollout as moves
-from releases.services.publish import publish
-from releases.services.reconcile import reconcile
-from releases.services.rollback import roll_back
 
 STAGES = [{"canary": 0.1, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
 

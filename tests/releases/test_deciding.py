@@ -7,17 +7,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from releases_cast import (
-    SLUG,
-    actor,
-    approve,
-    approved,
-    document,
-    drafted,
-    in_review,
-    published,
-    revised,
-)
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent, Grant, User
@@ -36,6 +25,17 @@ from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice, ProposalState
+from tests.releases.releases_cast import (
+    SLUG,
+    actor,
+    approve,
+    approved,
+    document,
+    drafted,
+    in_review,
+    published,
+    revised,
+)
 
 
 def post(client: Client, path: str, body: dict[str, Any], **headers: str) -> Any:

@@ -11,7 +11,6 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 from django.utils import timezone
-from releases_cast import SLUG, actor, cast, edge_token, live_product, published
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.services import revoke_credential
@@ -20,6 +19,7 @@ from policies.models import Product
 from releases.edge_asgi import create_app
 from releases.models import Activation, Edge, EdgeSeen, Publication
 from releases.services.rollback import roll_back
+from tests.releases.releases_cast import SLUG, actor, cast, edge_token, live_product, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BASE = f"/v1/products/{SLUG}"

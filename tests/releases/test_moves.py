@@ -1,7 +1,6 @@
 """Every pair of state and move that the tables don't have is refused."""
 
 import pytest
-from releases_cast import drafted, published
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent
@@ -10,6 +9,7 @@ from policies.models import Product
 from releases.lifecycle import PROPOSAL_MOVES, ROLLOUT_MOVES, Change, Move, Row, land
 from releases.models import Proposal, Rollout
 from releases.states import ProposalState, RolloutState
+from tests.releases.releases_cast import drafted, published
 
 
 @pytest.mark.parametrize("state", ProposalState)

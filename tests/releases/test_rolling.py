@@ -7,7 +7,6 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from releases_cast import SLUG, actor, edge, judged, later, published, says
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent, User
@@ -21,6 +20,7 @@ from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
 from releases.states import RolloutState
+from tests.releases.releases_cast import SLUG, actor, edge, judged, later, published, says
 
 STAGES: list[dict[str, Any]] = [
     {"canary": 0.1, "hold": "20s"},

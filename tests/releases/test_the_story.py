@@ -4,7 +4,17 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from releases_cast import (
+
+from accounts.guard import SYSTEM_ACTOR
+from accounts.models import AuditEvent, User
+from gates.models import Window
+from policies.models import Product
+from policies.services import create_product
+from releases.models import Publication
+from releases.services.issue import latest
+from releases.services.reconcile import reconcile
+from releases.states import ProposalState, RolloutState
+from tests.releases.releases_cast import (
     SLUG,
     approve,
     approved,
@@ -16,16 +26,6 @@ from releases_cast import (
     published,
     says,
 )
-
-from accounts.guard import SYSTEM_ACTOR
-from accounts.models import AuditEvent, User
-from gates.models import Window
-from policies.models import Product
-from policies.services import create_product
-from releases.models import Publication
-from releases.services.issue import latest
-from releases.services.reconcile import reconcile
-from releases.states import ProposalState, RolloutState
 
 
 def test_a_published_proposal_is_a_signed_publication_with_the_votes_inside(

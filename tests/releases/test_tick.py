@@ -4,7 +4,6 @@ import logging
 
 import pytest
 from django.utils import timezone
-from releases_cast import SLUG, edge, live_product, says
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import User
@@ -14,6 +13,7 @@ from policies.services import create_product
 from releases import tasks
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
+from tests.releases.releases_cast import SLUG, edge, live_product, says
 
 
 def test_a_product_that_fails_keeps_no_other_from_being_reconciled(

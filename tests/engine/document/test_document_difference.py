@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from reference_document import changed
 
 from orchid.engine.document.difference import Change, changes, required_approvals
 from orchid.engine.document.load import LoadedDocument, load_document
+from tests.reference_document import changed
 
 Demo = tuple[LoadedDocument, LoadedDocument]
 

@@ -10,10 +10,10 @@ import yaml
 from hypothesis import given as generated
 from hypothesis import settings
 from hypothesis import strategies as st
-from reference_document import SOURCE, changed
 
 from orchid.engine.document.canonical import canonical_bytes, digest_of, manifest_digest
 from orchid.engine.document.load import LoadedDocument, load_document
+from tests.reference_document import SOURCE, changed
 
 DIGEST = load_document(SOURCE).digest
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from reference_document import changed
 
 from orchid.engine.document.consistency import Finding, RouteUtility, find
 from orchid.engine.document.load import LoadedDocument, load_document
+from tests.reference_document import changed
 
 WARNED = {"demand_over_fleet_spike", "demand_over_fleet_group_loss"}
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
-from reference_document import SOURCE, changed
 
 from orchid.engine.document.errors import DocumentError, DocumentErrors
 from orchid.engine.document.load import LoadedDocument, load_document
+from tests.reference_document import SOURCE, changed
 
 
 def faults(data: Any) -> dict[str, DocumentError]:

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from reference_document import SOURCE, changed
 
 from orchid.engine.document.schema import json_schema, known_keys
+from tests.reference_document import SOURCE, changed
 
 
 def test_the_schema_is_a_schema() -> None:
