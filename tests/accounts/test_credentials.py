@@ -20,11 +20,6 @@ def issue(cast: Cast, **changed: Any) -> tuple[Credential, str]:
         "product_slug": SLUG,
         "owner": cast.ana,
     }
-        "kind": "ci",
-        "name": "build",
-        "product_slug": SLUG,
-        "owner": cast.ana,
-    }
     return services.issue_credential(cast.actor("ben"), **(wanted | changed))
 
 
