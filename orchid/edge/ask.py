@@ -1,14 +1,21 @@
 """What clients of the edge send, read as strictly as a record is."""
 
 from datetime import datetime
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
+from msgspec import Meta
 
-from orchid.engine.wire.diagnosis import why_refused
+from orchid.engine.wire.diagnosis import RecordError, why_refused
 from orchid.engine.wire.fields import Code, Dimensions, Instant, Milliseconds, Name, Tokens
 
 AskT = TypeVar("AskT")
+
+#: A place is held until the deadline, and the watermark waits for the oldest open arrival: neither
+#: may be put off for longer by what a client says.
+LONGEST_MS = 3_600_000.0
+AHEAD_MS = 5_000.0  # a client's clock may be that far before ours
+Patience = Annotated[float, Meta(ge=0, le=LONGEST_MS)]
 
 SettledAs = Literal[
     "completed",
@@ -35,7 +42,7 @@ class Admit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     input_tokens: Tokens | None = None
     cached_input_tokens: Tokens = 0
     max_output_tokens: Tokens | None = None
-    deadline_ms: Milliseconds | None = None  # after arrival
+    deadline_ms: Patience | None = None  # after arrival
     arrived_at: Instant | None = None  # the intended arrival; the edge's clock when absent
 
 
@@ -67,6 +74,16 @@ def read(body: bytes, kind: type[AskT]) -> AskT:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise why_refused(body, error) from error
+
+
+def refuse_far_arrival(ask: Admit, now_ms: float) -> None:
+    """Raise RecordError for an intended arrival that can't be that of a request at the door now."""
+    if ask.arrived_at is None:
+        return
+    if not now_ms - LONGEST_MS <= to_ms(ask.arrived_at) <= now_ms + AHEAD_MS:
+        raise RecordError(
+            "bad_time", "arrived_at", "arrived_at: it is in the future or more than an hour ago"
+        )
 
 
 def to_ms(moment: datetime) -> float:

@@ -1,5 +1,6 @@
 """The edge's HTTP: parse, ask the service, answer."""
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchid.edge.ask import Admit, AskT, Cancel, Settle, read
+from orchid.edge.ask import Admit, AskT, Cancel, Settle, read, refuse_far_arrival
+from orchid.edge.journal import JournalError
 from orchid.edge.service import Granted, Refused, Service
 from orchid.edge.sync import Sync
 from orchid.edge.telemetry import Telemetry
@@ -24,9 +26,9 @@ class Doors:
     def __init__(self, service: Service, sync: Sync, telemetry: Telemetry) -> None:
         self.service, self.sync, self.telemetry = service, sync, telemetry
         self.routes = [
-            Route("/v1/admit", self.admit, methods=["POST"]),
-            Route("/v1/settle", self.settle, methods=["POST"]),
-            Route("/v1/cancel", self.cancel, methods=["POST"]),
+            Route("/v1/admit", _written(self.admit), methods=["POST"]),
+            Route("/v1/settle", _written(self.settle), methods=["POST"]),
+            Route("/v1/cancel", _written(self.cancel), methods=["POST"]),
             Route("/v1/status", self.status),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
@@ -38,6 +40,10 @@ class Doors:
         ask = await _read(request, Admit)
         if isinstance(ask, Response):
             return ask
+        try:
+            refuse_far_arrival(ask, self.service.now_ms())
+        except RecordError as error:
+            return _unreadable(error)
         answer = await self.service.admit(ask)
         return _grant(answer) if isinstance(answer, Granted) else _refusal(answer)
 
@@ -98,6 +104,21 @@ class Doors:
         return Response(self.service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
+Door = Callable[[Request], Awaitable[Response]]
+
+
+def _written(door: Door) -> Door:
+    """503 where the journal can't be written: what is not written down is not answered."""
+
+    async def opened(request: Request) -> Response:
+        try:
+            return await door(request)
+        except JournalError as error:
+            return _problem(503, "journal_failed", "The journal can't be written", str(error))
+
+    return opened
+
+
 async def _read(request: Request, kind: type[AskT]) -> AskT | Response:
     body = bytearray()
     async for part in request.stream():
@@ -107,7 +128,11 @@ async def _read(request: Request, kind: type[AskT]) -> AskT | Response:
     try:
         return read(bytes(body), kind)
     except RecordError as error:
-        return _problem(400, error.code, "Unreadable question", error.message)
+        return _unreadable(error)
+
+
+def _unreadable(error: RecordError) -> Response:
+    return _problem(400, error.code, "Unreadable question", error.message)
 
 
 def _grant(granted: Granted) -> Response:

@@ -14,6 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+
+class JournalError(Exception):
+    """The journal could not be written: its disk is full or gone. Nothing was promised."""
+
+
 Write = Callable[[sqlite3.Connection], object]
 T = TypeVar("T")
 
@@ -137,7 +142,7 @@ class Journal:
             try:
                 await self._run(partial(self._commit, writes=writes))
             except sqlite3.Error as error:
-                _finish(together, error)
+                _finish(together, JournalError(str(error)))
             else:
                 _finish(together, None)
 

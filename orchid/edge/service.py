@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from orchid.edge import records
 from orchid.edge.active import Active, Cohort
 from orchid.edge.ask import Admit, Cancel, Settle, to_ms
-from orchid.edge.journal import Journal
+from orchid.edge.journal import Journal, JournalError
 from orchid.edge.metrics import Metrics
 from orchid.edge.pools import PoolEndpoint
 from orchid.edge.queue import Turns, latest_start_ms
@@ -141,8 +141,19 @@ class Service:
         self.open[attempt_id] = OpenAttempt(record, expires_ms, policy)
         granted = Granted(attempt_id, decision, record, self.endpoints.get(policy.pool))
         self._granted[record.request_id] = granted
-        await self.journal.opened(attempt_id, expires_ms, encode_record(record))
+        try:
+            await self.journal.opened(attempt_id, expires_ms, encode_record(record))
+        except JournalError:
+            self._take_back(attempt_id, record.request_id)
+            raise
         return granted
+
+    def _take_back(self, attempt_id: str, request_id: str) -> None:
+        """Unmake a promise that could not be written down: nobody was told of it."""
+        del self.open[attempt_id]
+        self._granted.pop(request_id, None)
+        self.state.cancel_undispatched(attempt_id, self.now_ms())
+        self._turns.wake()
 
     async def settle(self, settle: Settle) -> bool | None:
         """End an attempt: True now, False when it had ended before, None when nobody knows it."""
@@ -233,9 +244,15 @@ class Service:
         arrived_ms = self._arrivals[attempt_id] = to_ms(record.arrived_at)
         self._granted.pop(record.request_id, None)
         self._turns.wake()
+        try:
+            await self.journal.ended(attempt_id, arrived_ms, encode_record(record))
+        except JournalError:
+            # Its record is kept, due at once: each round of expiry tries to write it again.
+            self.open[attempt_id] = OpenAttempt(record, self.now_ms())
+            raise
+        finally:
+            del self._arrivals[attempt_id]
         self.metrics.ended(record)
-        await self.journal.ended(attempt_id, arrived_ms, encode_record(record))
-        del self._arrivals[attempt_id]
 
 
 def _request(ask: Admit, arrived_ms: float) -> AdmissionRequest:
