@@ -14,6 +14,7 @@ from decimal import Decimal
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import fallbacks_for, matches
+from orchid.engine.timing import deadline_ms
 from orchid.engine.wire.records import AttemptRecord, RequestRecord
 
 ADMITTING_ACTIONS = frozenset({"admit", "fallback", "bound"})
@@ -171,13 +172,13 @@ def served_manifest(record: RequestRecord) -> str:
 
 
 def deadline_of(record: RequestRecord, document: PolicyDocument) -> float:
-    """The request's deadline in milliseconds: its own, its class's, or the contract's."""
-    if record.deadline_ms is not None:
-        return record.deadline_ms
-    declared = document.classes.get(record.class_ or "")
-    if declared is not None and declared.deadline_ms is not None:
-        return float(declared.deadline_ms)
-    return float(document.contract.deadline_ms)
+    """The request's deadline in milliseconds: its class's, or the contract's, or its own if sooner.
+
+    A caller may be in more of a hurry than the contract; patience of its own makes no late answer
+    a success.
+    """
+    declared = float(deadline_ms(document, record.class_))
+    return declared if record.deadline_ms is None else min(record.deadline_ms, declared)
 
 
 def _by_decision(record: RequestRecord) -> set[str]:

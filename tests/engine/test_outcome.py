@@ -150,9 +150,15 @@ def test_own_devices_need_no_price_and_outside_attempts_do(policy: PolicyDocumen
     assert outcome.priced_usd(request(policy, attempts=(priced, free))) == Decimal("0.01")
 
 
-def test_the_deadline_is_the_requests_own_then_the_classes_then_the_contracts(
+def test_the_deadline_is_the_classes_or_the_contracts_or_the_requests_own_if_sooner(
     policy: PolicyDocument,
 ) -> None:
     assert outcome.deadline_of(request(policy), policy) == 1500
     assert outcome.deadline_of(request(policy, deadline_ms=200.0), policy) == 200
     assert "technical_success" not in counted(policy, deadline_ms=200.0)
+
+
+def test_patience_of_the_callers_own_makes_no_late_answer_a_success(policy: PolicyDocument) -> None:
+    late = counted(policy, deadline_ms=1e9, completion_ms=1_501.0)
+    assert "completed" in late
+    assert not {"deadline_valid", "technical_success"} & late

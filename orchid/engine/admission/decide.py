@@ -23,6 +23,7 @@ from orchid.engine.admission.shape import fits_context, shape_of
 from orchid.engine.admission.shares import ROOT
 from orchid.engine.admission.state import AdmissionState, share_levels, usage_of
 from orchid.engine.admission.timing import bounded_tokens, ends_ms, in_time, predict
+from orchid.engine.timing import deadline_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def _unshaped(request: AdmissionRequest, reason: Reason, policy: CompiledPolicy)
         input_tokens=request.input_tokens or 0,
         output_tokens=request.max_output_tokens or 0,
         min_output_tokens=None,
-        deadline_ms=request.deadline_ms or policy.document.contract.deadline_ms,
+        deadline_ms=request.deadline_ms or deadline_ms(policy.document, request.class_),
         dimensions={},
         region=request.region,
     )

@@ -3,6 +3,7 @@
 from orchid.engine.admission.policy import CompiledPolicy, RoutePolicy
 from orchid.engine.admission.request import AdmissionRequest, Reason, Shape
 from orchid.engine.segments import segment_of
+from orchid.engine.timing import deadline_ms
 
 
 def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reason:
@@ -20,7 +21,6 @@ def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reaso
         return Reason.UNKNOWN_CLASS
     input_tokens = given if given is not None else traffic.input_tokens if traffic else 0
     output_tokens = cap if cap is not None else traffic.max_output_tokens if traffic else 0
-    own_deadline = traffic.deadline_ms if traffic else None
     population = document.contract.population
     extra = dict(request.segment)
     if request.tenant_class:
@@ -32,7 +32,7 @@ def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reaso
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         min_output_tokens=traffic.min_output_tokens if traffic else None,
-        deadline_ms=request.deadline_ms or own_deadline or document.contract.deadline_ms,
+        deadline_ms=request.deadline_ms or deadline_ms(document, request.class_),
         dimensions=segment_of(document, request.class_, input_tokens, output_tokens, extra),
         region=request.region or (population.region if population else None),
     )
