@@ -153,3 +153,15 @@ def test_a_byte_order_mark_and_carriage_returns_are_harmless() -> None:
 def test_a_time_keeps_its_offset() -> None:
     record = parse_record(line(arrived_at="2026-05-01T12:00:00.25+02:00"))
     assert record.arrived_at == datetime(2026, 5, 1, 10, 0, 0, 250_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("depth", [*range(900, 1_000, 7), 5_000, 30_000])
+def test_nesting_of_any_depth_is_a_refusal_and_no_fault(depth: int) -> None:
+    deep = b'{"a":' + b"[" * depth + b"]" * depth + b"}"
+    parsed = parse_ndjson(deep + b"\n" + line())
+    assert [number for number, _ in parsed.records] == [2]
+
+
+@pytest.mark.parametrize("value", ["a=b", "a|b", "a|task=b"])
+def test_a_dimension_can_not_write_another_segments_key(value: str) -> None:
+    assert refusal(line(segment={"task": value})).field == "segment[...]"

@@ -38,9 +38,12 @@ class RecordError(ValueError):
 def why_refused(line: bytes, error: Exception) -> RecordError:
     """Name the fault of a line that did not decode. Text comes first: it must never be stored."""
     try:
-        found = json.loads(line, parse_constant=lambda _: _NOT_A_NUMBER)
+        return _diagnosed(json.loads(line, parse_constant=lambda _: _NOT_A_NUMBER), str(error))
     except (ValueError, RecursionError):
         return RecordError("not_json", "", "the line is not one JSON object")
+
+
+def _diagnosed(found: Any, said: str) -> RecordError:
     if path := _find(found, lambda key, _: key.lower() in TEXT_FIELDS):
         return RecordError(
             "text_not_allowed",
@@ -49,7 +52,7 @@ def why_refused(line: bytes, error: Exception) -> RecordError:
         )
     if path := _find(found, lambda _, value: value is _NOT_A_NUMBER):
         return RecordError("nan", path, f"{path}: not a finite number; send null when unknown")
-    return _from_message(str(error))
+    return _from_message(said)
 
 
 def _find(value: Any, wanted: Any, path: str = "") -> str:

@@ -13,7 +13,11 @@ from msgspec import Meta
 Name = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f]+\Z")]
 Code = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9_.:-]+\Z")]
 Dimension = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,31}\Z")]
-Dimensions = Annotated[dict[Dimension, Name], Meta(max_length=16)]
+# Its text is part of a segment's key, where `=` and `|` are the marks between names and values.
+DimensionValue = Annotated[
+    str, Meta(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f=|]+\Z")
+]
+Dimensions = Annotated[dict[Dimension, DimensionValue], Meta(max_length=16)]
 Instant = Annotated[datetime, Meta(tz=True)]
 Milliseconds = Annotated[float, Meta(ge=0, le=1e9)]
 Joules = Annotated[float, Meta(ge=0, le=1e12)]
