@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from orchid.formats.lines import lines
-from orchid.formats.reading import Lost, Reading
+from orchid.formats.reading import UNDECODED, Lost, Nanoseconds, Reading, Whole
 
 
 class Failure(StrEnum):
@@ -32,17 +32,17 @@ class _Line(msgspec.Struct):
     model: str
     proto: str
     outcome: str
-    t_send_unix_ns: int
-    t_send_mono_ns: int
-    t_done_unix_ns: int | None = None
-    t_done_mono_ns: int | None = None
-    t_first_mono_ns: int | None = None
-    n_in: int | None = None
-    max_tokens: int | None = None
-    n_out: int | None = None
-    chunks: int | None = None
+    t_send_unix_ns: Nanoseconds
+    t_send_mono_ns: Nanoseconds
+    t_done_unix_ns: Nanoseconds | None = None
+    t_done_mono_ns: Nanoseconds | None = None
+    t_first_mono_ns: Nanoseconds | None = None
+    n_in: Whole | None = None
+    max_tokens: Whole | None = None
+    n_out: Whole | None = None
+    chunks: Whole | None = None
     priority: int | None = None
-    timeout_us: int | None = None
+    timeout_us: Nanoseconds | None = None
     status: str | None = None
     error: str | None = None
     headers: msgspec.Raw = _NULL
@@ -92,7 +92,7 @@ def read(data: bytes) -> Reading[Call]:
     for number, offset, line in lines(data):
         try:
             entry = _DECODER.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNDECODED as error:
             lost.append(Lost(offset, str(error), number))
             continue
         kept.append(_call(entry))

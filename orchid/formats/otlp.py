@@ -7,6 +7,7 @@ known names are kept; every other one is dropped and counted, since it may hold 
 
 import base64
 import binascii
+import math
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -18,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 
-from orchid.formats.reading import Lost, Reading, UnreadableError
+from orchid.formats.reading import UNDECODED, Lost, Reading, UnreadableError
 
 Value = str | int | float | bool
 
@@ -121,7 +122,7 @@ def read_json(data: bytes) -> Reading[Span]:
     """Spans of an `application/json` body; UnreadableError when the body is no OTLP at all."""
     try:
         body = _BODY.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise UnreadableError(f"not an OTLP JSON body: {error}") from error
     return _collect(_json_spans(body))
 
@@ -133,7 +134,7 @@ def _json_spans(body: _Body) -> Iterator[tuple[str, _Span | SpanError]]:
             for raw in scope.spans:
                 try:
                     yield service, _SPAN.decode(raw)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except UNDECODED as error:
                     yield service, SpanError(str(error))
 
 
@@ -266,10 +267,16 @@ def _plain(value: _AnyValue) -> Value | None:
         if value.int_value is not None:
             return int(value.int_value)
         if value.double_value is not None:
-            return float(value.double_value)
-    except ValueError as error:
+            return _finite(float(value.double_value))
+    except (ValueError, OverflowError) as error:
         raise SpanError("an attribute is not the number it says to be") from error
     return value.bool_value
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError("not a finite number")
+    return value
 
 
 def partial_success(rejected: int, message: str) -> ExportTraceServiceResponse:

@@ -5,7 +5,7 @@ gRPC leaves out what is zero. All figures are totals since the server, or that m
 
 import msgspec
 
-from orchid.formats.reading import Reading, UnreadableError
+from orchid.formats.reading import UNDECODED, Reading, UnreadableError
 
 
 class Total(msgspec.Struct, frozen=True):
@@ -67,5 +67,5 @@ def read(data: bytes) -> Reading[ModelStatistics]:
     """Every model of the answer; raises UnreadableError when it is not one."""
     try:
         return Reading(_DECODER.decode(data).model_stats)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise UnreadableError(f"not a Triton statistics answer: {error}") from error

@@ -13,10 +13,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from orchid.formats.reading import Lost, Reading
+from orchid.formats.reading import UNDECODED, Lost, Nanoseconds, Reading
 from orchid.formats.triton_phases import Trace
 
 _OBJECT_START = re.compile(rb'\{\s*"(?:id|model_name|timestamps)"\s*:')
@@ -24,9 +26,12 @@ _AFTER_OBJECT = b", \t\r\n]"
 _OLD_NAMES = {"REQUEST_HANDLER_START": "REQUEST_START", "REQUEST_HANDLER_END": "REQUEST_END"}
 
 
+Version = Annotated[int, Meta(ge=-1, le=2**31 - 1)]  # -1: the newest
+
+
 class _Stamp(msgspec.Struct, gc=False):
     name: str
-    ns: int
+    ns: Nanoseconds
 
 
 class _Fragment(msgspec.Struct):
@@ -34,7 +39,7 @@ class _Fragment(msgspec.Struct):
 
     id: int
     model_name: str | None = None
-    model_version: int | None = None
+    model_version: Version | None = None
     request_id: str | None = None
     parent_id: int | None = None
     timestamps: list[_Stamp] = []
@@ -51,7 +56,7 @@ def read(data: bytes) -> Reading[Trace]:
     complete = True
     try:
         fragments = _ARRAY.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODED:
         fragments = list(_salvage(data, lost))
         complete = data.rstrip().endswith(b"]")
     traces = list(_joined(fragments))
@@ -73,14 +78,14 @@ def _whole_object(data: bytes, start: int, end: int, lost: list[Lost]) -> Iterat
     try:
         yield _ONE.decode(piece)
         return
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         reason = _reason(piece, error)
     # The start of the next object, cut too short to be seen as one, may hang on a whole one.
     close = piece.rfind(b"}") + 1
     try:
         yield _ONE.decode(piece[:close])
         lost.append(Lost(start + close, reason))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODED:
         lost.append(Lost(start, reason))
 
 

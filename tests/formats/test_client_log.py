@@ -1,3 +1,4 @@
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -45,3 +46,14 @@ def test_two_objects_on_one_line_are_one_rejected_line(recordings: Path) -> None
     reading = client_log.read(line + line)
     assert reading.records == []
     assert len(reading.lost) == 1
+
+
+def test_a_line_that_no_column_could_hold_loses_no_neighbour(recordings: Path) -> None:
+    whole = (recordings / "run1/client-log.jsonl").read_bytes().splitlines()[:2]
+    sent = json.loads(whole[0])
+    endless = json.dumps(sent)[:-1].encode() + b', "headers": ' + b"[" * 30_000 + b"]" * 30_000
+    too_late = json.dumps(sent | {"t_send_unix_ns": 10**30}).encode()
+    too_long = json.dumps(sent | {"n_out": 2**40}).encode()
+    reading = client_log.read(b"\n".join([whole[0], endless + b"}", too_late, too_long, whole[1]]))
+    assert len(reading.records) == 2
+    assert [lost.line for lost in reading.lost] == [2, 3, 4]

@@ -137,3 +137,13 @@ def test_the_compute_phase_comes_from_the_span_below(recordings: Path) -> None:
 def test_the_answer_names_how_many_spans_were_rejected_and_is_empty_when_none_was() -> None:
     assert otlp.partial_success(0, "").SerializeToString() == b""
     assert otlp.partial_success(1, "span id").partial_success.rejected_spans == 1
+
+
+def test_an_endless_body_is_unreadable_and_an_endless_number_is_one_lost_span() -> None:
+    with pytest.raises(UnreadableError):
+        otlp.read_json(b'{"a":' + b"[" * 30_000 + b"]" * 30_000 + b"}")
+    (key,) = sorted(otlp.KEPT_ATTRIBUTES)[:1]
+    endless = {"key": key, "value": {"doubleValue": "Infinity"}}
+    reading = otlp.read_json(_body(_span(attributes=[endless]), _span(spanId="eee19b7ec3c1b175")))
+    assert [span.span_id for span in reading.records] == ["eee19b7ec3c1b175"]
+    assert len(reading.lost) == 1
