@@ -12,7 +12,7 @@ from policies.models import Product
 from releases.lifecycle import Change, Move, allowed, land, lock_product
 from releases.models import Publication, Rollout
 from releases.services.issue import Serving, issue, latest
-from releases.states import PublicationKind
+from releases.states import PublicationKind, RolloutState
 
 
 def roll_back(
@@ -55,9 +55,23 @@ def target(product: Product, current: Publication, to: int | None = None) -> str
     chosen = Publication.objects.filter(product=product, number=to).first()
     if chosen is None:
         raise NotFound("not_found", f"There is no publication {to}.")
-    digest = chosen.incumbent_digest if chosen.fraction < 1.0 else chosen.target_digest
+    digest = _proven(product, chosen)
     settled = current.candidate_digest is None and current.incumbent_digest == digest
     return None if settled else digest
+
+
+def _proven(product: Product, chosen: Publication) -> str:
+    """What a publication stood for once it had been proven: its candidate only if it came through.
+
+    A candidate that was stopped on its way is no earlier good content, even where it had everyone.
+    """
+    candidate = chosen.candidate_digest
+    if candidate is None or chosen.fraction < 1.0:
+        return chosen.incumbent_digest
+    rollouts = Rollout.objects.filter(product=product, candidate_digest=candidate)
+    completed = rollouts.filter(state=RolloutState.COMPLETED).exists()
+    followed = Publication.objects.filter(product=product, incumbent_digest=candidate).exists()
+    return candidate if completed or followed else chosen.incumbent_digest
 
 
 def _restore(

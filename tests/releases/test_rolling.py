@@ -18,7 +18,7 @@ from releases.selectors.edges import Standing, edge_facts
 from releases.services import rollout as moves
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
-from releases.services.rollback import roll_back
+from releases.services.rollback import roll_back, target
 from releases.states import RolloutState
 from tests.releases.releases_cast import SLUG, actor, edge, judged, later, published, says
 
@@ -245,3 +245,22 @@ def test_tags_follow_from_the_bytes_that_are_served(product: Product, gateway: E
     found = list(Publication.objects.order_by("number"))
     assert [publication.etag for publication in found] == [etag_of(p.token) for p in found]
     assert len({publication.etag for publication in found}) == len(found)
+
+
+def test_a_candidate_that_was_stopped_is_not_brought_back_as_a_rollback(
+    product: Product, gateway: Edge
+) -> None:
+    published(product, stages=[{"canary": 1.0, "hold": "20s"}])
+    first, _ = roll_back(actor("dee"), product, "it breaks")
+    again, made = roll_back(actor("dee"), product, "on second thoughts", to=2)
+    assert (again, made) == (first, False)
+
+
+def test_a_candidate_that_came_through_can_be_brought_back_by_its_number(
+    product: Product, gateway: Edge
+) -> None:
+    rollout = published(product, stages=[{"canary": 1.0, "hold": "20s"}])
+    first = Publication.objects.get(number=1)
+    assert target(product, first, to=2) is None
+    Rollout.objects.filter(pk=rollout.pk).update(state=RolloutState.COMPLETED)
+    assert target(product, first, to=2) == rollout.candidate_digest
