@@ -17,6 +17,7 @@ from releases.states import ActivationState
 
 LONGEST_WAIT_S = 30.0
 LARGEST_REPORT = 64 * 1024
+SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 EDGE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 WAIT = re.compile(r"(?:^|[\s,])wait=(\d{1,4})(?:$|[\s,;])")
 
@@ -89,8 +90,9 @@ async def _asking(request: Request) -> tuple[Hub, Caller]:
     hub: Hub = request.app.state.hub
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     hashed = sha256(token.strip().encode()).hexdigest()
-    if scheme.lower() == "bearer":
-        caller = await hub.store.caller(hashed, request.path_params["product"])
+    product = request.path_params["product"]
+    if scheme.lower() == "bearer" and SLUG.fullmatch(product):
+        caller = await hub.store.caller(hashed, product)
         if caller is not None:
             return hub, caller
     raise EdgeProblem(
@@ -132,13 +134,11 @@ async def _body(request: Request) -> bytes:
 def _read_report(body: bytes) -> Report:
     try:
         report = msgspec.json.decode(body, type=Report)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise EdgeProblem(400, "bad_report", "Unreadable report", str(error)) from error
     if report.state not in ActivationState.values or not EDGE_NAME.fullmatch(report.edge):
         states = ", ".join(ActivationState.values)
         raise EdgeProblem(400, "bad_report", "Unreadable report", f"state is one of {states}.")
-    if report.sent_at is not None and report.sent_at.tzinfo is None:
-        raise EdgeProblem(400, "bad_report", "Unreadable report", "sent_at needs an offset.")
     return report
 
 

@@ -3,15 +3,18 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import Annotated, Any, LiteralString
 
 import msgspec
 from django.conf import settings
+from msgspec import Meta
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
+
+from orchid.engine.wire.fields import Instant
 
 Row = dict[str, Any]
 
@@ -35,16 +38,21 @@ class Served:
     token: bytes
 
 
+# No NUL, which the database takes in no text; and a publication's number fits its column.
+Text = Annotated[str, Meta(max_length=4000, pattern=r"^[^\x00]*\Z")]
+Number = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What an edge says of itself; unknown fields are left to newer versions of it."""
 
     edge: str
-    publication: int | None
+    publication: Number | None
     state: str
-    reason: str = ""
-    open_sequences: dict[str, int] = {}
-    sent_at: datetime | None = None
-    boot_id: str = ""
+    reason: Text = ""
+    open_sequences: dict[Text, Number] = {}
+    sent_at: Instant | None = None
+    boot_id: Text = ""
 
 
 def conninfo() -> str:
@@ -151,7 +159,7 @@ JOIN accounts_user u ON u.id = c.owner_id AND u.is_active
 JOIN policies_product p ON p.slug = %(product)s
 WHERE c.token_hash = %(hash)s AND c.kind = 'edge' AND c.revoked_at IS NULL
   AND (c.expires_at IS NULL OR c.expires_at > now())
-  AND c.product_slug IN (%(product)s, '*')
+  AND c.product_slug = %(product)s
 """
 _SERVED = """
 SELECT b.number, b.etag, b.token

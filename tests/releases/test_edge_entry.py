@@ -13,7 +13,8 @@ from django.db import connections
 from django.utils import timezone
 
 from accounts.guard import SYSTEM_ACTOR
-from accounts.services import revoke_credential
+from accounts.models import User
+from accounts.services import issue_credential, revoke_credential
 from orchid.engine.wire.bundle import verify
 from policies.models import Product
 from releases.edge_asgi import create_app
@@ -192,3 +193,32 @@ async def test_a_report_larger_than_any_report_is_refused(entry: Entry) -> None:
 async def test_a_report_on_a_publication_that_never_was_is_refused(entry: Entry) -> None:
     answer = await entry.says(99)
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_publication")
+
+
+async def test_no_report_and_no_address_breaks_the_entry(entry: Entry) -> None:
+    deep = b'{"new": ' + b"[" * 30_000 + b"]" * 30_000 + b"}"
+    said = b'{"edge": "edge-1", "publication": 1, "state": "active", %s}'
+    reports = [
+        deep,
+        b'{"edge": "\xff"}',
+        said % b'"reason": "a\\u0000b"',
+        said % b'"open_sequences": {"\\u0000": 1}',
+        said % b'"open_sequences": {"a": 99999999999999999999}',
+        said.replace(b"1,", b"99999999999,") % b'"boot_id": ""',
+        said % b'"sent_at": "0001-01-01T00:00:00"',
+    ]
+    for body in reports:
+        answer = await entry.client.post(f"{BASE}/activations", content=body)
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_report"), body[:80]
+    assert (await entry.client.get("/v1/products/a%00b/bundle")).status_code == 401
+
+
+async def test_a_credential_for_every_product_is_no_edge(entry: Entry) -> None:
+    owner = await User.objects.aget(username="dee")
+    _, token = await sync_to_async(issue_credential)(
+        SYSTEM_ACTOR, kind="edge", name="any", product_slug="*", owner=owner
+    )
+    answer = await entry.client.get(
+        f"{BASE}/keys", headers={"Authorization": f"Bearer {token}", "Orchid-Edge": "any"}
+    )
+    assert answer.status_code == 401
