@@ -11,7 +11,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.guard import actor_of
+from accounts.guard import Actor, actor_of
 from accounts.models import IdempotentAnswer
 from controlplane.errors import BadInput, Invalid
 
@@ -46,7 +46,7 @@ def _claim(request: Request, key: str) -> tuple[IdempotentAnswer, bool]:
     """The row of this key, and whether it is ours to fill."""
     digest = _digest(request)
     claim, created = IdempotentAnswer.objects.get_or_create(
-        actor=actor_of(request).name, key=key, defaults={"request_digest": digest}
+        actor=_identity(actor_of(request)), key=key, defaults={"request_digest": digest}
     )
     if not created and claim.request_digest != digest:
         raise Invalid(
@@ -54,6 +54,11 @@ def _claim(request: Request, key: str) -> tuple[IdempotentAnswer, bool]:
             "This key was used for another request. A new request needs a new key.",
         )
     return claim, created
+
+
+def _identity(actor: Actor) -> str:
+    """Who owns the key. Machines of two products may share a name, and never an answer."""
+    return f"{actor.name}#{actor.credential.pk}" if actor.credential else actor.name
 
 
 def _digest(request: Request) -> str:
