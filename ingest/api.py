@@ -11,6 +11,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.guard import Permission
 from controlplane.errors import BadInput
 from controlplane.web import paged
 from ingest import selectors
@@ -111,8 +112,11 @@ class Requests(APIView):
         parameters=[BATCH_ID, PRODUCT],
     )
     def post(self, request: Any) -> Response:
-        """Deliver request records, one JSON object a line; 202 once they are durable."""
-        sender = sender_of(request)
+        """Deliver request records, one JSON object a line; 202 once they are durable.
+
+        Verdicts rest on them, so that only an edge's own credential brings them in.
+        """
+        sender = sender_of(request, Permission.EDGE)
         batch, created = accept(
             sender.product,
             SourceKey(SourceKind.EDGE, sender.name),

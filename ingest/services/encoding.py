@@ -9,6 +9,9 @@ MAX_BODY = 8 * 1024 * 1024
 MAX_FILE = 48 * 1024 * 1024
 MAX_UNPACKED = 64 * 1024 * 1024
 
+#: Each member costs a copy of what is behind it; files that tools append to have a handful.
+MAX_MEMBERS = 1000
+
 _GZIP_WINDOW = 31
 
 
@@ -42,5 +45,7 @@ def _members(body: bytes) -> list[bytes]:
         if not member.eof:
             raise zlib.error("cut short")
         parts.append(part)
+        if len(parts) > MAX_MEMBERS:
+            raise TooLarge("too_large", f"The body has more than {MAX_MEMBERS} gzip members.")
         body = member.unused_data
     return parts

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from accounts.models import User
 from ingest import tasks
-from ingest.models import Batch, RequestRow, RollupDelta
+from ingest.models import Batch, RequestRow, RollupDelta, Source
 from ingest.services import inbox
-from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
+from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting, token
 
 pytestmark = pytest.mark.django_db
 
@@ -81,6 +82,28 @@ def test_a_bomb_is_refused_before_it_is_unpacked(edge: Sender) -> None:
         "/api/v1/ingest/requests", bomb, **{"Batch-Id": "b", "Content-Encoding": "gzip"}
     )
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_a_body_of_countless_members_is_refused(edge: Sender) -> None:
+    answer = edge.post(
+        "/api/v1/ingest/requests",
+        gzip.compress(b"") * 2_000,
+        **{"Batch-Id": "b", "Content-Encoding": "gzip"},
+    )
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+
+
+def test_records_that_verdicts_rest_on_come_from_an_edge_alone(
+    edge: Sender, otel: Sender, record: RecordMaker, client: Client, ana: User
+) -> None:
+    ci = Sender(token("ci", ana))
+    assert [one.records(record()).status_code for one in (otel, ci, edge)] == [403, 403, 202]
+    client.force_login(ana)
+    by_hand = client.post(
+        "/api/v1/ingest/requests?product=orchid-demo", b"", "text/plain", headers={"Batch-Id": "b"}
+    )
+    assert by_hand.status_code == 403
+    assert Source.objects.get().name == "edge-1"
 
 
 def test_a_body_over_the_bound_is_refused(edge: Sender) -> None:
