@@ -65,6 +65,7 @@ def _trace(kind: str, beaten: bool, points: Sequence[FrontierPoint]) -> dict[str
         "hovertemplate": "%{text}<br>utility %{y:.4f}<br>$%{x:.8f} a success<br>"
         "p95 %{customdata:,.0f} ms<extra></extra>",
         "textposition": "top center",
+        "cliponaxis": False,
         "textfont": {"color": "--ink-muted" if beaten else "--ink"},
         "marker": {
             "symbol": _SYMBOLS[kind],
@@ -94,7 +95,6 @@ def _layout(complete: Sequence[FrontierPoint]) -> dict[str, Any]:
             "range": _range(utilities),
         },
         "legend": {"orientation": "h", "y": -0.25},
-        "height": 420,
     }
 
 

@@ -13,7 +13,7 @@ from orchid.cli.demo import ci, seed
 Answers = dict[str, Any]
 
 
-OPENED, LATER = "2026-11-30T04:00:00.250000Z", "2026-11-30T04:00:01+00:00"
+OPENED, LATER = "2026-11-30T04:00:00.250000Z", "2026-11-30T04:00:11+00:00"
 
 
 class ControlPlane:

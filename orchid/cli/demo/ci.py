@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from orchid.cli.change import json_object, proposed, pushed, submitted
@@ -17,6 +17,7 @@ RATIONALE = (
 )
 COST = "cost_per_success_usd"
 LOOK_AGAIN_S = 2.0
+RUN_IN = timedelta(seconds=10)  # the driver starts a moment after the edge
 
 
 def propose_once(
@@ -46,4 +47,4 @@ def judged_on_cost(answer: Json) -> bool:
     ):
         return False
     since = datetime.fromisoformat(evaluation["figures"]["cost"]["from"])
-    return since > datetime.fromisoformat(evaluation["window"]["opens_at"])
+    return since > datetime.fromisoformat(evaluation["window"]["opens_at"]) + RUN_IN

@@ -1,18 +1,15 @@
 """Step 8: the SRE rolls back, what had begun ends as it began, and the trail shows every act."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
+import httpx
+
 from orchid.cli.client import Json
-from orchid.cli.demo.check.doors import words
+from orchid.cli.demo.check.doors import succeeded, words
 from orchid.cli.demo.check.story import AT, PRODUCT, Story, expect
 
 REASON = "A drill: back to the full model"
-SCREENS = {
-    "dashboard": "/",
-    "gates": f"/products/{PRODUCT}/gates/",
-    "rollback": f"/products/{PRODUCT}/rollback/",
-}
 # Who must be found to have done what, with a digest.
 ACTS = {
     "evidence.pushed": "ci",
@@ -24,13 +21,13 @@ ACTS = {
 
 
 def sre_rolls_back(story: Story) -> str:
-    """Two clicks and a reason, in the browser."""
+    """Two clicks and a reason, in the browser, while a request is under way."""
     window = story.windows.of("dee")
-    for name, path in SCREENS.items():
-        window.shoot(path, name)
+    window.shoot(f"/products/{PRODUCT}/gates/", "gates")
     page = window.visit(f"/products/{PRODUCT}/")
     page.get_by_role("link", name="Roll back").click()
     page.get_by_label("Reason").fill(REASON)
+    story.held = story.site.until("a request of our own", 15, lambda: _begun(story))
     page.get_by_role("button", name="Roll back now").click()
     page.wait_for_url("**/products/orchid-demo/**")
     speed = story.followed(3)
@@ -48,10 +45,12 @@ def _publication(story: Story, number: int) -> Json:
 def begun_ends_as_it_began(story: Story) -> str:
     """What was under way at the rollback ended under generation 2 and is counted there."""
     moment = story.activated[3]
+    _end(story, story.held)
     rows = story.site.until("records after the rollback", 30, lambda: _settled(story, moment))
     second = _digest_of_second(story)
     across = [one for one in rows if one["publication"] == 2 and _ends(one) > moment]
-    expect(bool(across), "no request was under way at the rollback")
+    held = [one for one in across if story.held["attempt_id"] in one["attempt_ids"]]
+    expect(len(held) == 1, "the request that was held over the rollback is not told of")
     expect(all(one["digest"] == second for one in across), "a request changed its generation")
     ended = {one["outcome"] for one in across}
     expect(ended == {"completed"}, f"requests under way ended as {sorted(ended)}")
@@ -59,9 +58,45 @@ def begun_ends_as_it_began(story: Story) -> str:
     expect(not late, f"{len(late)} requests began under 2 after the edge had left it")
     story.windows.of("dee").shoot(f"/products/{PRODUCT}/edges/", "edges")
     counted = story.site.until("2's requests to be counted", 30, lambda: _counted(story))
-    return f"{len(across)} requests begun under 2 ended under 2; {counted}"
+    return f"{len(across)} under way at the rollback ended under 2; {counted}"
 
 
+def _begun(story: Story) -> Json | None:
+    """A request of our own, admitted and not yet ended; None while the edge has no room."""
+    now = datetime.now(UTC)
+    asked = {
+        "request_id": f"held-{now.timestamp()}",
+        "tenant": "check",
+        "tenant_class": "premium",
+        "class": "long_assistant",
+        "input_tokens": 200,
+        "max_output_tokens": 50,
+        "deadline_ms": HELD_MS,
+        "arrived_at": now.isoformat(),
+    }
+    answer = httpx.post(f"{story.site.edge_url}/v1/admit", json=asked)
+    if answer.status_code == 503 or answer.status_code == 429:
+        return None
+    admitted: Json = succeeded(answer).json()
+    expect(admitted["publication"] == 2, f"admitted under {admitted['publication']}, not 2")
+    return {**admitted, "began": now}
+
+
+def _end(story: Story, held: Json) -> None:
+    took_ms = (datetime.now(UTC) - held["began"]).total_seconds() * 1e3
+    ended = {
+        "attempt_id": held["attempt_id"],
+        "status": "completed",
+        "output_tokens": 40,
+        "completion_ms": took_ms,
+        "policy_valid": True,
+        "schema_valid": True,
+    }
+    answer = succeeded(httpx.post(f"{story.site.edge_url}/v1/settle", json=ended)).json()
+    expect(answer["settled"] is True, f"the held request can't be settled: {answer}")
+
+
+HELD_MS = 60_000
 SLACK = timedelta(milliseconds=500)  # arrival is the intended moment, admission comes after it
 
 

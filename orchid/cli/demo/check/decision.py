@@ -112,6 +112,9 @@ def _fallbacks(story: Story) -> str | None:
 
 def second_passes(story: Story) -> str:
     """Every gate of generation 2 passes, as a whole and by segment, on its own requests."""
+    # Pictures that need no verdict are taken while there is none.
+    for name, path in (("dashboard", "/"), ("rollback", f"/products/{PRODUCT}/rollback/")):
+        story.windows.of("dee").shoot(path, name)
     answer = story.site.until("a pass of every gate of generation 2", 75, lambda: _passed(story))
     evaluation = answer["evaluation"]
     expect(evaluation["window"]["publication"] == 2, "judged on requests of another publication")

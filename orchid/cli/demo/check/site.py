@@ -33,6 +33,7 @@ class Site:
 
     var: Path
     url: str
+    edge_url: str
     log: Path
     process: Process
 
@@ -74,7 +75,8 @@ def started(var: Path) -> Iterator[Site]:
     log = var / "log" / "up.log"
     process = spawn(child, log)
     try:
-        yield Site(var, f"http://127.0.0.1:{port}", log, process)
+        at = "http://127.0.0.1"
+        yield Site(var, f"{at}:{port}", f"{at}:{edge_port}", log, process)
     finally:
         end(process, child)
 

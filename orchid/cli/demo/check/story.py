@@ -17,11 +17,15 @@ FOLLOWS_WITHIN_S = 2.0
 
 @dataclass
 class Story:
-    """One telling. `proposal` is known from step 5 on, `activated` by publication number."""
+    """One telling. `proposal` is known from step 5 on, `activated` by publication number.
+
+    `held` is the admission of a request that stays under way over the rollback.
+    """
 
     site: Site
     windows: Windows
     proposal: int = 0
+    held: Json = field(default_factory=dict)
     activated: dict[int, datetime] = field(default_factory=dict)
     _people: dict[str, Person] = field(default_factory=dict)
 
