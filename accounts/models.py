@@ -155,3 +155,17 @@ class IdempotentAnswer(models.Model):
             models.UniqueConstraint(fields=["actor", "key"], name="one_answer_a_key")
         ]
         indexes: ClassVar = [models.Index(fields=["created_at"], name="answers_to_forget")]
+
+
+class FailedSignIn(models.Model):
+    """A wrong password, kept for as long as it counts against the next guess."""
+
+    name = models.CharField(max_length=150)
+    address = models.CharField(max_length=64, blank=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes: ClassVar = [
+            # How often was this name guessed of late?
+            models.Index(fields=["name", "at"], name="failures_of_a_name")
+        ]

@@ -6,6 +6,7 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
+from accounts import sign_in
 from accounts.models import IdempotentAnswer
 from accounts.services import seal_audit as seal
 
@@ -24,7 +25,13 @@ def forget_answers() -> int:
     return stale.delete()[0]
 
 
+@shared_task(name="accounts.forget_failures")
+def forget_failures() -> int:
+    return sign_in.forget_failures()
+
+
 BEAT: dict[str, dict[str, Any]] = {
     "seal-audit": {"task": "accounts.seal_audit", "schedule": 1.0, "options": {"expires": 5}},
     "forget-answers": {"task": "accounts.forget_answers", "schedule": 3600.0},
+    "forget-failures": {"task": "accounts.forget_failures", "schedule": 900.0},
 }

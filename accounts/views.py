@@ -14,12 +14,14 @@ from accounts import invitations, selectors
 from accounts.forms import AuditForm, JoinForm
 from accounts.guard import Permission, actor_of, products_with
 from accounts.models import Invitation
+from accounts.sign_in import SignInForm
 from controlplane.errors import Forbidden, Problem
 from controlplane.web import HtmxRequest, paged, render_page
 
 
 class SignIn(auth.LoginView):
     template_name = "accounts/login.html"
+    authentication_form = SignInForm
     redirect_authenticated_user = True
 
 

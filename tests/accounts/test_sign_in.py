@@ -1,9 +1,13 @@
 import re
+from datetime import timedelta
 
 import pytest
 from django.core import mail
 from django.test import Client
+from django.utils import timezone
 
+from accounts.models import FailedSignIn
+from accounts.tasks import forget_failures
 from tests.people import PASSWORD, Cast
 
 
@@ -58,3 +62,20 @@ def test_a_form_without_its_token_is_refused_in_words(cast: Cast) -> None:
     answer = strict.post("/login", {"username": "eve", "password": PASSWORD})
     assert answer.status_code == 403
     assert "grown stale" in answer.content.decode()
+
+
+def test_guesses_of_a_password_are_bounded_and_keep_nobody_else_out(cast: Cast) -> None:
+    guessing = Client(REMOTE_ADDR="203.0.113.7")
+    for number in range(10):
+        guessing.post("/login", {"username": "eve", "password": f"guess-{number}"})
+    right = {"username": "eve", "password": PASSWORD}
+    refused = guessing.post("/login", right)
+    assert "Too many wrong passwords" in refused.content.decode()
+    assert "_auth_user_id" not in guessing.session
+    elsewhere = Client(REMOTE_ADDR="198.51.100.1")
+    elsewhere.post("/login", right)
+    assert "_auth_user_id" in elsewhere.session
+    FailedSignIn.objects.update(at=timezone.now() - timedelta(minutes=16))
+    guessing.post("/login", right)
+    assert "_auth_user_id" in guessing.session
+    assert forget_failures() == 10
