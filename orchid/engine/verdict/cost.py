@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from scipy import special
 
+from orchid.engine.economics import cost_per_success_usd, exceeds
 from orchid.engine.verdict.result import Result, Verdict
 from orchid.engine.verdict.wording import plain, usd_text
 
@@ -33,15 +34,10 @@ class Spending:
     blocks: Sequence[int] = ()
 
 
-def per_success(usd: Decimal, successes: int) -> Decimal | None:
-    """Dollars a success; None without successes, because money without success has no ratio."""
-    return usd / successes if successes else None
-
-
 def judge(segment: str, spending: Spending, bound: Decimal, fragile_margin: float = 0.0) -> Result:
     """Dollars over successes are at most `bound`; equality passes."""
     verdict = _decide(spending, bound)
-    value = per_success(spending.usd, spending.successes)
+    value = cost_per_success_usd(spending.usd, spending.successes)
     interval = _interval(spending)
     # With an attempt of unknown price the sum of the known ones is no cost.
     shown = None if spending.unpriced else value
@@ -68,8 +64,7 @@ def _decide(spending: Spending, bound: Decimal) -> Verdict:
         return Verdict.INCONCLUSIVE
     if spending.requests == 0:
         return Verdict.NO_DATA
-    within = spending.successes > 0 and spending.usd <= bound * spending.successes
-    if within:
+    if spending.successes > 0 and not exceeds(spending.usd, spending.successes, bound):
         enough = spending.successes >= spending.minimum
         return Verdict.PASS if enough else Verdict.INCONCLUSIVE
     # Few successes among enough requests are the harm itself, so requests are what a fail needs.
