@@ -6,7 +6,6 @@ from typing import Any
 from controlplane.errors import Invalid
 from orchid.engine.document.canonical import normalised_document
 from orchid.engine.document.load import DocumentError, DocumentErrors, LoadedDocument, load_document
-from policies.models import Product
 
 Given = bytes | str | Mapping[str, Any]
 
@@ -29,10 +28,6 @@ def read(product_slug: str, given: Given) -> LoadedDocument:
             errors=[{"pointer": "/product", "text": f"must be {product_slug}"}],
         )
     return loaded
-
-
-def read_for(product: Product, given: Given) -> LoadedDocument:
-    return read(product.slug, given)
 
 
 def fault(error: DocumentError) -> dict[str, str]:
