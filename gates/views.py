@@ -11,7 +11,7 @@ from controlplane.web import HtmxRequest, paged, render_page
 from gates.charts import frontier_plot
 from gates.forms import EvidenceForm
 from gates.models import Evaluation
-from gates.selectors import frontier, gates_now
+from gates.selectors import bounds_now, frontier, gates_now
 from gates.selectors.coverage import gaps
 from gates.selectors.verdicts import gates_of, history
 from gates.services import push_evidence
@@ -26,7 +26,7 @@ def now(request: HtmxRequest, slug: str) -> HttpResponse:
     context = {
         "product": product,
         "gates_now": gates_now(product),
-        "frontier": frontier_plot(frontier(product)),
+        "frontier": frontier_plot(frontier(product), bounds_now(product)),
     }
     return render_page(request, "gates/now.html", "gates/_live.html", context)
 

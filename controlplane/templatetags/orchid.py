@@ -11,6 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.roles import Role
+from controlplane import figures
+from orchid.engine.document.wording import selector_words
 
 register = template.Library()
 
@@ -60,7 +62,7 @@ def duration(milliseconds: int | None) -> str:
 def grouped(value: int | float | Decimal | None) -> str:
     """Thousands in groups; an unknown figure is said to be unknown and never shown as 0."""
     if value is None:
-        return "unknown"
+        return figures.UNKNOWN
     if isinstance(value, float):
         return f"{value:,.10g}"
     text = f"{value:,f}" if isinstance(value, Decimal) else f"{value:,}"
@@ -68,19 +70,35 @@ def grouped(value: int | float | Decimal | None) -> str:
 
 
 @register.filter
-def percent(value: float | Decimal | None, digits: int = 1) -> str:
+def percent(value: float | Decimal | None, places: int = 1) -> str:
+    """A share; one that is not 0 is never written as 0."""
     if value is None:
-        return "unknown"
-    return f"{Decimal(str(value)) * 100:.{digits}f} %".replace("-", "−")
+        return figures.UNKNOWN
+    return figures.percent(Decimal(str(value)), places, Decimal(0))
 
 
 @register.filter
 def usd(value: Decimal | str | None) -> str:
-    """Every digit there is: a cost of a success lives in the sixth decimal."""
-    if value is None:
-        return "unknown"
-    whole, _, cents = f"{Decimal(value):,f}".partition(".")
-    return f"${whole}.{cents.rstrip('0'):0<2}"
+    """A declared price, with every digit there is."""
+    return figures.UNKNOWN if value is None else figures.usd(Decimal(value))
+
+
+@register.filter
+def ledger_usd(value: Decimal | str | None) -> str:
+    """A sum of dollars."""
+    return figures.UNKNOWN if value is None else figures.ledger_usd(Decimal(value))
+
+
+@register.filter
+def decimals(value: float | Decimal | None, places: int) -> str:
+    """A measured number with so many decimals, thousands in groups."""
+    return figures.UNKNOWN if value is None else figures.decimals(Decimal(str(value)), places)
+
+
+@register.filter
+def measured(value: float | Decimal | None, places: int) -> str:
+    """A time that may not have been measured: `none` says that the phase never was."""
+    return "none" if value is None else figures.decimals(Decimal(str(value)), places)
 
 
 @register.filter
@@ -102,13 +120,14 @@ def ago(at: datetime | None, now: datetime | None = None) -> str:
 @register.filter
 def selector(where: dict[str, Any]) -> str:
     """A selector in words: `task is extraction, tenant class is standard or trial`."""
-    if not where:
-        return "everything"
-    return ", ".join(f"{key.replace('_', ' ')} is {_either(found)}" for key, found in where.items())
+    return selector_words(where)
 
 
-def _either(found: Any) -> str:
-    return " or ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+@register.filter
+def segment(key: str) -> str:
+    """A segment's key in the words of its selector: `task=x|tenant_class=y,z`."""
+    pairs = (part.partition("=") for part in key.split("|") if part)
+    return selector_words({name: values.split(",") for name, _, values in pairs})
 
 
 @register.simple_tag

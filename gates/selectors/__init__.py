@@ -1,7 +1,7 @@
 """Reads that pages, the API, tasks and the room above share."""
 
-from gates.selectors.frontier import FrontierPoint, frontier
-from gates.selectors.trade import Trade, predicted
+from gates.selectors.frontier import FrontierPoint, bounds_now, frontier
+from gates.selectors.trade import Trade, bounds, predicted
 from gates.selectors.verdicts import (
     Figures,
     GatesNow,
@@ -17,6 +17,8 @@ __all__ = [
     "FrontierPoint",
     "GatesNow",
     "Trade",
+    "bounds",
+    "bounds_now",
     "figures",
     "frontier",
     "gates_now",

@@ -6,11 +6,11 @@ from decimal import Decimal
 from typing import Any
 
 from gates.models import DeclaredPoint, Window
-from gates.selectors.trade import Trade
-from gates.selectors.verdicts import figures
+from gates.selectors.trade import Trade, bounds
+from gates.selectors.verdicts import figures, live_window
 from orchid.engine.frontier import Point, dominated
 from policies.models import Product
-from policies.selectors import revision_by_digest
+from policies.selectors import document_of, generations, revision, revision_by_digest
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,14 @@ def frontier(
     found = [*_measured(product), *_proposed(product, proposed), *_declared(product)]
     beaten = dominated([point for point, _ in found])
     return [FrontierPoint(point, point.name in beaten, outcome) for point, outcome in found]
+
+
+def bounds_now(product: Product) -> dict[str, str]:
+    """The bounds of what is live; of the newest generation where nothing is yet."""
+    window = live_window(product)
+    if window:
+        return bounds(document_of(window.digest))
+    return bounds(document_of(revision(generations(product)[0]).digest))
 
 
 def _measured(product: Product) -> list[tuple[Point, str]]:

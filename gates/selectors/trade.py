@@ -118,7 +118,7 @@ Values = dict[str, float | Decimal | None]
 
 
 def _figures(document: PolicyDocument, base: Figures | None, after: After) -> list[Traded]:
-    bounds = _bounds(document)
+    limits = bounds(document)
     old = (
         _values(base.utility, base.p95_ms, base.cost_per_success_usd, base.attainment)
         if base
@@ -126,7 +126,7 @@ def _figures(document: PolicyDocument, base: Figures | None, after: After) -> li
     )
     new = _values(after.utility, after.p95_ms, after.cost_usd, after.attainment)
     return [
-        _traded(Metric(metric), old.get(metric), new[metric], bounds[metric], after)
+        _traded(Metric(metric), old.get(metric), new[metric], limits[metric], after)
         for metric in _PLACES
     ]
 
@@ -137,7 +137,8 @@ def _values(
     return dict(zip(_PLACES, (utility, p95_ms, cost_usd, attainment), strict=True))
 
 
-def _bounds(document: PolicyDocument) -> dict[str, str]:
+def bounds(document: PolicyDocument) -> dict[str, str]:
+    """The bounds that a trade is held against, as decimal text by metric."""
     gates = document.gates
     return {
         "utility": f"{gates.utility.min:g}",

@@ -1,46 +1,34 @@
-"""How a gate's figures are written on a page, each in its metric's unit."""
-
-from decimal import Decimal
-from typing import Any
+"""How a gate's figures are written on a page; the writing itself is in gates.wording."""
 
 from django import template
 
+from gates import wording
 from gates.states import Metric
 
 register = template.Library()
 
-_MILLISECONDS = (Metric.COMPLETION, Metric.FIRST_TOKEN)
+
+@register.simple_tag
+def figure(metric: str, text: wording.Given | None, bound: wording.Given | None = None) -> str:
+    """A value in its metric's unit, told apart from its bound."""
+    return wording.figure(metric, text, bound)
 
 
 @register.filter
-def figure(text: str | None, metric: str) -> str:
-    """Decimal text in the metric's unit; an unknown figure says so."""
-    if text is None:
-        return "unknown"
-    number = Decimal(text)
-    if metric in _MILLISECONDS:
-        return f"{number:,.0f} ms"
-    if metric == Metric.COST:
-        return f"-${-number:,f}" if number < 0 else f"${number:,f}"
-    if metric == Metric.ATTAINMENT:
-        return f"{number * 100:.2f} %"
-    return f"{number:.4f}" if metric == Metric.UTILITY else f"{number:f}"
+def bound(text: wording.Given, metric: str) -> str:
+    """A bound with its direction."""
+    return wording.bound(metric, text)
 
 
 @register.filter
-def signed(text: str | None, metric: str) -> str:
-    """A change or a margin, with its sign."""
-    if text is None:
-        return "unknown"
-    return figure(text, metric) if Decimal(text) < 0 else f"+{figure(text, metric)}"
+def change(text: str | None, metric: str) -> str:
+    """A difference or a margin, with its sign."""
+    return wording.change(metric, text)
 
 
 @register.filter
-def metric_label(metric: str) -> str:
-    return str(Metric(metric).label) if metric in Metric.values else metric
-
-
-@register.filter
-def keyed(mapping: dict[str, Any], key: str) -> Any:
-    """The value under a key; 0 where a sparse count has none."""
-    return mapping.get(key, 0)
+def metric_words(sentence: str) -> str:
+    """A reason as it is stored, with each metric by the name that pages give it."""
+    for metric in Metric:
+        sentence = sentence.replace(metric.value, str(metric.label))
+    return sentence

@@ -120,7 +120,7 @@ def test_history_leads_to_each_judgement(judged: Judged) -> None:
     assert address in listed
     text = client.get(address).content.decode()
     assert "50 % of 20,000 successful where 96 % are due" in text
-    assert "technical_success" in text
+    assert "technical success" in text
     assert client.get(f"/products/{SLUG}/gates/evaluations/0/").status_code == 404
 
 

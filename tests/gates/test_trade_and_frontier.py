@@ -12,7 +12,7 @@ from django.core.management import call_command
 from accounts.guard import SYSTEM_ACTOR
 from gates.charts import frontier_plot
 from gates.models import DeclaredPoint
-from gates.selectors import Trade, figures, frontier, predicted
+from gates.selectors import Trade, bounds_now, figures, frontier, predicted
 from gates.services import open_window, push_evidence
 from ingest import services as inbox
 from ingest.models import Batch
@@ -200,7 +200,13 @@ def test_the_reference_products_points_are_declared_and_loaded_once(db: None) ->
     assert points["static batch 8"].outcome == "fails p95, cost and attainment"
     assert not points["continuous, deadline-aware"].dominated
     assert not points["batch 16 experiment"].dominated
-    plot = frontier_plot(list(points.values()))
-    drawn = [name for trace in json.loads(plot.figure_json)["data"] for name in trace["text"]]
-    assert "batch 16 experiment" not in drawn
+    plot = frontier_plot(list(points.values()), bounds_now(product))
+    assert "batch 16 experiment" not in plot.figure_json
     assert len(plot.table.rows) == 7
+    misses = {str(row[0]): row[5] for row in plot.table.rows}
+    assert misses["continuous, deadline-aware"] == "nothing"
+    assert misses["static batch 8"] == "Completion p95, Cost per success"
+    drawn = json.loads(plot.figure_json)
+    assert "declared, dominated" in [trace["name"] for trace in drawn["data"]]
+    said = [note["text"] for note in drawn["layout"]["annotations"]]
+    assert said == ["Cost per success ≤ $0.00016", "Utility index ≥ 0.895"]

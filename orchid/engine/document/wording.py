@@ -1,9 +1,9 @@
 """Values and places of a document in the words of a reader."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from orchid.engine.document.values import duration_text
-from orchid.engine.segments import where_key
 
 DURATION_KEYS = frozenset({"window", "hold", "observe", "shadow", "hard_limits"})
 NOTHING = "nothing"
@@ -34,18 +34,28 @@ def _scalar_words(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def selector_words(where: dict[str, Any]) -> str:
-    return where_key(where).replace("|", ", ") or "every request"
+def selector_words(where: Mapping[str, Any]) -> str:
+    """`task is extraction, tenant class is standard or trial`."""
+    found = (f"{key.replace('_', ' ')} is {_either(value)}" for key, value in where.items())
+    return ", ".join(found) or "every request"
+
+
+def _either(value: Any) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _scope(where: Mapping[str, Any]) -> str:
+    return f"where {selector_words(where)}" if where else "for every request"
 
 
 def fallback_words(rule: dict[str, Any]) -> str:
     """One rule as a sentence without its verb."""
-    where = selector_words(rule.get("where", {}))
+    where = _scope(rule.get("where", {}))
     if rule.get("deny"):
-        return f"no fallback for {where}"
+        return f"no fallback {where}"
     first = ", served first" if rule.get("prefer") else ""
-    return f"fallback from {rule['from']} to {rule['to']}{first} for {where}"
+    return f"fallback from {rule['from']} to {rule['to']}{first} {where}"
 
 
 def floor_words(floor: dict[str, Any]) -> str:
-    return f"floor {floor['min_utility']:g} for {selector_words(floor['where'])}"
+    return f"floor {floor['min_utility']:g} {_scope(floor['where'])}"

@@ -31,10 +31,10 @@ def test_the_demos_trade_in_words(demo: Demo) -> None:
     first, second = demo
     found = {c.pointer: c for c in changes(first.given, second.given) if c.category != "none"}
     assert found["/fallback/0"].words == (
-        "added: fallback from full to compact, served first for "
-        "task=assistant, tenant_class=standard"
+        "added: fallback from full to compact, served first where "
+        "task is assistant, tenant class is standard"
     )
-    assert found["/fallback/2"].words == "added: no fallback for tenant_class=premium"
+    assert found["/fallback/2"].words == "added: no fallback where tenant class is premium"
     assert found["/fleet/devices"].words == "fleet devices: 6 becomes 4"
     assert {c.category for c in found.values()} == {"quality", "capacity"}
 
@@ -58,7 +58,8 @@ def test_a_lower_floor_is_one_change_of_one_floor() -> None:
     given["segments"]["floors"][1]["min_utility"] = 0.91
     change = only(changes(changed(), given))
     assert change.words == (
-        "floor 0.93 for risk=regulated,high becomes floor 0.91 for risk=regulated,high"
+        "floor 0.93 where risk is regulated or high becomes "
+        "floor 0.91 where risk is regulated or high"
     )
     assert (change.pointer, change.category) == ("/segments/floors/1", "quality")
 

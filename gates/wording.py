@@ -1,0 +1,64 @@
+"""A gate's figures in words: each in its metric's unit, never rounded onto its bound."""
+
+from decimal import Decimal
+
+from controlplane import figures
+from gates.states import Metric
+
+#: Decimal text as it is stored, or a float by its shortest spelling.
+Given = str | float
+
+_TIMES = (Metric.COMPLETION, Metric.FIRST_TOKEN)
+#: For the others less is better.
+MORE_IS_BETTER = frozenset({Metric.UTILITY, Metric.ATTAINMENT})
+_SIGNS = {True: "≥", False: "≤"}
+
+
+def figure(metric: str, text: Given | None, bound: Given | None = None) -> str:
+    """A figure in the metric's unit; beside its bound with the digits that tell them apart."""
+    if text is None:
+        return figures.UNKNOWN
+    number, beside = _number(text), None if bound is None else _number(bound)
+    if metric in _TIMES:
+        return figures.milliseconds(number, beside)
+    if metric == Metric.COST:
+        return figures.cost_usd(number, beside)
+    if metric == Metric.ATTAINMENT:
+        return figures.percent(number, 2, beside)
+    return figures.decimals(number, 4 if metric == Metric.UTILITY else 0, beside)
+
+
+def bound(metric: str, text: Given) -> str:
+    """What the metric has to keep, with its direction: `≤ $0.00026`."""
+    number = _number(text)
+    if metric in _TIMES:
+        said = f"{figures.shortest(number)} ms"
+    elif metric == Metric.COST:
+        said = figures.usd(number)
+    elif metric == Metric.ATTAINMENT:
+        said = f"{figures.shortest(number * 100)} %"
+    else:
+        said = figures.shortest(number)
+    return f"{_SIGNS[metric in MORE_IS_BETTER]} {said}"
+
+
+def change(metric: str, text: str | None) -> str:
+    """A difference or a margin, with its sign; shares differ by points, not by percent."""
+    if text is None:
+        return figures.UNKNOWN
+    if _number(text) == 0:
+        return "0"
+    said = figures.signed(figure(metric, text, "0"))
+    return said.replace("%", "points") if metric == Metric.ATTAINMENT else said
+
+
+def misses(metric: str, text: str | None, bound: str) -> bool:
+    """True when a known figure lies on the wrong side of its bound; equality is inside."""
+    if text is None:
+        return False
+    number, limit = Decimal(text), Decimal(bound)
+    return number < limit if metric in MORE_IS_BETTER else number > limit
+
+
+def _number(given: Given) -> Decimal:
+    return Decimal(str(given))
