@@ -42,7 +42,19 @@ CAST = (
     Person("dee", "Dee", Role.SRE),
     Person("eve", "Eve", Role.AUDITOR),
 )
-PRODUCTS = {REFERENCE: "Orchid Serve", DEMO: "Orchid Demo"}
+PRODUCTS = {
+    REFERENCE: (
+        "Orchid Serve",
+        "The reference product: three routes, four classes and a fleet of 28 devices. "
+        "No edge serves it; its points on the frontier are declared.",
+    ),
+    DEMO: (
+        "Orchid Demo",
+        "The reference policy scaled to one small machine. Its model servers are toys without "
+        "continuous batching: scheduling is equal in both generations, so what generation 2 "
+        "gains comes from fallback and a smaller fleet alone.",
+    ),
+}
 # Kind, owner, product: what the machines of the demo show to be known.
 TOKENS = ((Role.CI, "ana", DEMO), (Role.EDGE, "dee", DEMO), (Role.OTEL, "dee", DEMO))
 
@@ -51,8 +63,8 @@ def load(examples: Path, folder: Path) -> list[str]:
     """Bring everything into place; what is there already stays. Returns what was made, in words."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     made = _people(folder / "demo-passwords.json")
-    for slug, name in PRODUCTS.items():
-        made += _product(slug, name, examples / slug)
+    for slug in PRODUCTS:
+        made += _product(slug, examples / slug)
     made += [word for token in TOKENS for word in _token(folder, *token)]
     return made
 
@@ -79,12 +91,13 @@ def _people(path: Path) -> list[str]:
 
 
 @transaction.atomic
-def _product(slug: str, name: str, examples: Path) -> list[str]:
+def _product(slug: str, examples: Path) -> list[str]:
     product = Product.objects.filter(slug=slug).first()
     made = []
     if product is None:
         document = (examples / "generation-1.yaml").read_bytes()
-        product = create_product(SYSTEM_ACTOR, slug, name, document=document)
+        name, said = PRODUCTS[slug]
+        product = create_product(SYSTEM_ACTOR, slug, name, document=document, description=said)
         made.append(f"product {slug}")
     made += _evidence(product, examples / "evidence.json")
     points = examples / "declared-points.yaml"

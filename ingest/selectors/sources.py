@@ -78,6 +78,15 @@ def sources(product: Product) -> list[SourceRow]:
     return [SourceRow(source, *counts.get(source.pk, [0] * 7)) for source in found]
 
 
+def engines(product: Product) -> list[Source]:
+    """For each kind of engine, real Triton or a stand-in, the source that told of it last."""
+    told = Source.objects.filter(product=product).exclude(engine_kind="")
+    newest: dict[str, Source] = {}
+    for source in told.order_by("-last_seen_at", "-pk"):
+        newest.setdefault(source.engine_kind, source)
+    return list(newest.values())
+
+
 def source_of(product: Product, source_pk: int) -> Source:
     """One source of the product; raises NotFound."""
     source = Source.objects.filter(product=product, pk=source_pk).first()

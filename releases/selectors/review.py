@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from accounts.guard import Actor, Permission, may
 from accounts.roles import Role
+from accounts.selectors import grants_in
 from gates.models import Evidence
 from orchid.engine.document.difference import Change
 from policies.models import Revision
@@ -21,10 +22,11 @@ from releases.states import WAITING_PROPOSALS, ProposalState
 
 @dataclass(frozen=True)
 class Slot:
-    """One required approval: its role, and who gave it."""
+    """One required approval: its role, who gave it, or who could."""
 
     role: str
     vote: Vote | None
+    open_to: list[str]
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,19 @@ def _slots(proposal: Proposal) -> list[Slot]:
     for role, count in sorted(proposal.required.items()):
         votes: list[Vote | None] = [*given.get(role, [])]
         padded = votes + [None] * max(0, count - len(votes))
-        slots += [Slot(Role(role).label, vote) for vote in padded]
+        could = _could_vote(proposal, role) if None in padded else []
+        slots += [Slot(Role(role).label, vote, [] if vote else could) for vote in padded]
     return slots
+
+
+def _could_vote(proposal: Proposal, role: str) -> list[str]:
+    """People who hold the role here, had no hand in the proposal and have not voted this round."""
+    taken = set(proposal.contributors.values_list("user_id", flat=True))
+    taken |= set(
+        proposal.votes.filter(round=proposal.round, void=False).values_list("user_id", flat=True)
+    )
+    holders = grants_in(proposal.product.slug).filter(role=role).exclude(user_id__in=taken)
+    return list(dict.fromkeys(grant.user.name for grant in holders))
 
 
 def _why_not_vote(actor: Actor, proposal: Proposal) -> str:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from gates import wording
 from gates.selectors import predicted, window_for
 from policies.models import Product, Revision
 from releases.models import Publication
 
-MORE_IS_BETTER = {"utility", "attainment"}
 CLEARS = {True: "pass", False: "fail", None: "no_data"}
 
 
@@ -33,7 +33,17 @@ class TradeRow:
         change = Decimal(self.change)
         if change == 0:
             return "same"
-        return "better" if (change > 0) == (self.metric in MORE_IS_BETTER) else "worse"
+        return "better" if (change > 0) == (self.metric in wording.MORE_IS_BETTER) else "worse"
+
+    @property
+    def misses(self) -> bool:
+        """The proposed figure lies beyond its gate's bound, however much better than live it is."""
+        return wording.misses(self.metric, self.after, self.bound)
+
+    @property
+    def base_misses(self) -> bool:
+        """The live figure does."""
+        return wording.misses(self.metric, self.before, self.bound)
 
 
 @dataclass(frozen=True)

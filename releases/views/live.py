@@ -10,6 +10,7 @@ from accounts.guard import Permission, may, page
 from controlplane.errors import NotFound
 from controlplane.web import paged, render_page
 from gates.selectors import gates_now
+from ingest.selectors import engines
 from policies.models import Generation, Product
 from policies.selectors import product as product_by_slug
 from releases.forms import FirstForm, MoveForm, ReasonForm
@@ -41,6 +42,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
         "product": product,
         "live": live(product),
         "gates_now": gates_now(product),
+        "engines": engines(product),
         "may_roll_back": may(actor, Permission.ROLLBACK, slug),
         "may_publish": may(actor, Permission.PUBLISH, slug),
         "generations": Generation.objects.filter(product=product).order_by("number")[:50],

@@ -9,8 +9,9 @@ from accounts.guard import Permission, may, page
 from controlplane.errors import NotFound
 from controlplane.web import paged
 from gates.charts import frontier_plot
-from gates.selectors import frontier
+from gates.selectors import bounds, frontier
 from policies.models import Generation
+from policies.selectors import document_of
 from policies.selectors import product as product_by_slug
 from releases.forms import MoveForm, ProposeForm, VoteForm
 from releases.models import Proposal
@@ -56,7 +57,9 @@ def proposal(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "proposal": row,
         "review": review(request.actor, row),  # type: ignore[attr-defined]
         "trade": read_trade(row.trade),
-        "frontier": frontier_plot(frontier(row.product, row.trade)),
+        "frontier": frontier_plot(
+            frontier(row.product, row.trade), bounds(document_of(row.revision_digest))
+        ),
     }
     return render(request, "releases/proposal.html", context)
 
