@@ -21,6 +21,16 @@ PRODUCT_PAGES: tuple[tuple[str, str, Permission], ...] = (
     ("accounts:access", "Access", Permission.ADMINISTER),
 )
 
+# Pages that belong to a tab without lying under its address.
+BELONGS = {
+    "ingest:batches": "ingest:sources",
+    "ingest:batch": "ingest:sources",
+    "ingest:attempts": "ingest:sources",
+    "ingest:requests": "ingest:sources",
+    "releases:rollout": "releases:overview",
+    "releases:rollback": "releases:overview",
+}
+
 
 @dataclass(frozen=True)
 class NavItem:
@@ -49,4 +59,6 @@ def _item(request: HttpRequest, name: str, label: str, slug: str) -> NavItem:
     url = reverse(name, kwargs={"slug": slug})
     at_root = url.count("/") == 3  # the overview begins every other address
     current = request.path == url if at_root else request.path.startswith(url)
-    return NavItem(label, url, current)
+    match = request.resolver_match
+    belongs = match is not None and BELONGS.get(match.view_name) == name
+    return NavItem(label, url, current or belongs)

@@ -1,18 +1,19 @@
 """A document as people read it: its sections as tables, its text, two texts side by side."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import yaml
 
+from controlplane import figures
 from controlplane.web import Column, Table
 from orchid.engine import capacity, economics, memory
 from orchid.engine.document.canonical import normalised
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.pricing import demand_by_class
+from orchid.engine.pricing import ClassDemand, demand_by_class
 
 CONTEXT_LINES = 3
 
@@ -47,14 +48,14 @@ def ledger_table(document: PolicyDocument) -> Table:
     """Dollars an hour, line by line; the sum is the ledger that gates divide by successes."""
     declared = document.fleet
     devices = economics.device_usd_per_h(document)
-    each = f"{declared.devices} × ${declared.device_usd_per_h:f}"
+    each = f"{declared.devices} × {figures.usd(declared.device_usd_per_h)}"
     return Table(
         "Hourly ledger",
-        [Column("Line"), Column("Basis"), Column("$/h", numeric=True)],
+        [Column("Line"), Column("Basis"), Column("An hour", numeric=True)],
         [
-            ("Devices", each, f"{devices:,.2f}"),
-            ("Overhead", "allocated by policy", f"{declared.overhead_usd_per_h:,.2f}"),
-            ("Together", "", f"{economics.hourly_ledger_usd(document):,.2f}"),
+            ("Devices", each, figures.ledger_usd(devices)),
+            ("Overhead", "allocated by policy", figures.ledger_usd(declared.overhead_usd_per_h)),
+            ("Together", "", figures.ledger_usd(economics.hourly_ledger_usd(document))),
         ],
     )
 
@@ -85,15 +86,23 @@ def demand_table(document: PolicyDocument) -> Table:
                 document.classes[name].model,
                 f"{document.classes[name].input_tokens:,}",
                 f"{document.classes[name].max_output_tokens:,}",
-                f"{demand.requests_per_s:,f}",
-                f"{demand.share_of_requests * 100:.1f} %",
-                f"{demand.teu_per_request:,f}",
-                f"{demand.teu_per_s:,f}",
-                f"{demand.share_of_teu * 100:.1f} %",
+                figures.shortest(demand.requests_per_s),
+                figures.percent(demand.share_of_requests),
+                figures.shortest(demand.teu_per_request),
+                figures.shortest(demand.teu_per_s),
+                figures.percent(demand.share_of_teu),
             )
             for name, demand in priced
-        ],
+        ]
+        + [_demand_of_all([demand for _, demand in priced])],
     )
+
+
+def _demand_of_all(demands: Sequence[ClassDemand]) -> tuple[str, ...]:
+    requests = sum((demand.requests_per_s for demand in demands), Decimal())
+    teu = sum((demand.teu_per_s for demand in demands), Decimal())
+    shown = figures.shortest(requests), figures.shortest(teu)
+    return ("Together", "", "", "", shown[0], "", "", shown[1], "")
 
 
 def as_yaml(given: dict[str, Any]) -> str:

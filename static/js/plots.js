@@ -19,20 +19,21 @@
   const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   // The page's own colours, so that a picture follows light and dark.
-  const themed = (layout = {}) => {
+  const themed = (layout = {}, isNarrow = false) => {
     const axis = { gridcolor: token("--line"), linecolor: token("--line-strong"), zerolinecolor: token("--line") };
     const merged = {
       ...layout,
       autosize: true,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      margin: { l: 64, r: 16, t: 16, b: 52, ...layout.margin },
-      font: { family: token("--text"), size: 13, color: token("--ink") },
+      margin: { l: isNarrow ? 40 : 64, r: 12, t: 16, b: 48, ...layout.margin },
+      font: { family: token("--text"), size: isNarrow ? 11 : 13, color: token("--ink") },
       hoverlabel: { bgcolor: token("--surface"), bordercolor: token("--line-strong"), font: { color: token("--ink") } },
     };
     delete merged.template;
     for (const key of Object.keys(merged).filter((name) => /^[xy]axis\d*$/.test(name))) {
       merged[key] = { ...axis, automargin: true, ...merged[key] };
+      if (isNarrow) merged[key].nticks = 4;
     }
     return merged;
   };
@@ -53,7 +54,7 @@
     try {
       const Plotly = await loadPlotly();
       canvas.hidden = false;
-      await Plotly.react(canvas, figure.data, themed(figure.layout), { displayModeBar: false, responsive: true });
+      await Plotly.react(canvas, figure.data, themed(figure.layout, canvas.clientWidth < 480), { displayModeBar: false, responsive: true });
       if (!plot.dataset.drawn) plot.querySelector(".plot__table").open = false;
       plot.dataset.drawn = "yes";
     } catch (error) {
@@ -75,4 +76,5 @@
   document.addEventListener("DOMContentLoaded", () => watch(document));
   document.addEventListener("htmx:load", (event) => watch(event.target.parentElement ?? document));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  window.matchMedia("(max-width: 40rem)").addEventListener("change", redraw);
 })();
