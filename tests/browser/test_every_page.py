@@ -1,0 +1,154 @@
+"""Every page: no serious fault for axe, on a phone, in the dark, without a script, by keyboard."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+
+from tests.browser.conftest import Served
+
+# The database is seeded for the folder; the mark is what has pytest-django make it.
+pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+
+AXE = (files("axe_core_python") / "axe.min.js").read_text()
+PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
+
+
+def context(
+    chromium: Browser,
+    served: Served,
+    who: str,
+    *,
+    size: ViewportSize = DESK,
+    theme: Literal["light", "dark"] = "light",
+    script: bool = True,
+) -> BrowserContext:
+    """A window of one person. The policy of the pages is put aside, since axe is no page's own."""
+    opened = chromium.new_context(
+        base_url=served.url,
+        viewport=size,
+        color_scheme=theme,
+        java_script_enabled=script,
+        bypass_csp=True,
+        reduced_motion="reduce",
+    )
+    if who:
+        session = {"name": "sessionid", "value": served.sessions[who], "url": served.url}
+        opened.add_cookies([session])  # type: ignore[list-item]
+    return opened
+
+
+def faults(page: Page) -> list[str]:
+    """What axe calls serious or critical, each with the first element that has it."""
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def obstacles(
+    chromium: Browser, served: Served, pages: list[tuple[str, str]], **looks: Any
+) -> list[str]:
+    """What axe finds on these pages, and those that scroll sideways."""
+    wrong: list[str] = []
+    for who in sorted({who for who, _ in pages}):
+        with context(chromium, served, who, **looks) as window:
+            page = window.new_page()
+            for path in (path for each, path in pages if each == who):
+                page.goto(path)
+                wrong += [f"{path} {fault}" for fault in faults(page)]
+                over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+                wrong += [f"{path} is {over} px too wide"] if over > 0 else []
+    return wrong
+
+
+def test_on_a_phone_no_page_has_a_serious_fault_or_scrolls_sideways(
+    chromium: Browser, served: Served
+) -> None:
+    assert obstacles(chromium, served, served.pages, size=PHONE) == []
+
+
+def test_in_the_dark_no_page_of_a_decision_has_a_serious_fault(
+    chromium: Browser, served: Served
+) -> None:
+    tails = ("demo/", "gates/", "edges/", "rollout/", "rollback/", "generations/1/")
+    pages = [
+        one
+        for one in served.pages
+        if one[1] == "/" or "proposals/" in one[1] or one[1].endswith(tails)
+    ]
+    assert obstacles(chromium, served, pages, theme="dark") == []
+
+
+def test_every_page_says_its_piece_without_javascript(chromium: Browser, served: Served) -> None:
+    wrong: list[str] = []
+    for who in sorted({who for who, _ in served.pages}):
+        with context(chromium, served, who, script=False) as window:
+            page = window.new_page()
+            for path in (path for each, path in served.pages if each == who):
+                answer = page.goto(path)
+                wanted = 404 if path == "/nowhere" else 200
+                if answer is None or answer.status != wanted:
+                    wrong.append(f"{path}: {answer and answer.status}, not {wanted}")
+                elif page.locator("h1").count() != 1:
+                    wrong.append(f"{path} has {page.locator('h1').count()} headings of its own")
+                elif page.locator(".plot__canvas:visible").count():
+                    wrong.append(f"{path} shows an empty picture")
+    assert wrong == []
+
+
+@pytest.fixture
+def page(chromium: Browser, served: Served) -> Iterator[Page]:
+    with context(chromium, served, "dee") as window:
+        yield window.new_page()
+
+
+PROPOSAL = "/products/orchid-demo/proposals/"
+
+
+def test_the_first_key_offers_to_skip_to_the_content(page: Page) -> None:
+    page.goto(PROPOSAL)
+    page.keyboard.press("Tab")
+    link = page.locator(":focus")
+    assert link.inner_text() == "Skip to the content"
+    box = link.bounding_box()
+    assert box is not None
+    assert box["y"] >= 0
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('main').contains(document.activeElement)")
+
+
+def test_what_has_the_focus_shows_it(page: Page) -> None:
+    page.goto(PROPOSAL)
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        outline = page.evaluate(
+            "(() => { const style = getComputedStyle(document.activeElement);"
+            " return [style.outlineStyle, parseFloat(style.outlineWidth)]; })()"
+        )
+        assert outline[0] != "none", page.locator(":focus").inner_text()
+        assert outline[1] >= 2
+
+
+def test_a_vote_can_be_cast_by_keyboard_alone(page: Page, served: Served) -> None:
+    waiting = [path for _, path in served.pages if PROPOSAL in path][-1]
+    page.goto(waiting)
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "vote-reason":
+            break
+    page.keyboard.type("By keyboard")
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Approve"
+
+
+def test_a_planted_fault_is_found(page: Page) -> None:
+    page.goto("/login")
+    page.evaluate("document.querySelector('main').append(new Image(40, 40))")
+    assert [fault.split(":")[0] for fault in faults(page)] == ["image-alt"]
