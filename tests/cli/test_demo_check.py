@@ -11,7 +11,7 @@ from orchid.cli.demo.check.site import Site, StepError, free_ports
 from orchid.cli.demo.check.steps import Step
 from orchid.cli.demo.check.story import Story, expect
 
-NOTHING = cast(Story, None)
+NOTHING = cast("Story", None)
 
 
 def test_a_form_is_sent_with_what_its_page_hides() -> None:
@@ -54,6 +54,6 @@ def test_waiting_ends_at_once_with_the_product(tmp_path: Path) -> None:
 
     log = tmp_path / "up.log"
     log.write_text("postgres did not come up\n")
-    site = Site(tmp_path, "", "", log, cast(Any, Ended()))
+    site = Site(tmp_path, "", "", log, cast("Any", Ended()))
     with pytest.raises(StepError, match="postgres did not come up"):
         site.until("an edge", 60, lambda: None)
