@@ -10,9 +10,11 @@ os.environ.setdefault("ORCHID_DATABASE_POOL", "1")
 
 from django.core.asgi import get_asgi_application
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.types import ASGIApp
 
+from controlplane.bodies import BoundedBodies
 from controlplane.celery import app as celery_app
 
 django_application = get_asgi_application()
@@ -33,5 +35,6 @@ async def lifespan(_: Starlette) -> AsyncIterator[None]:
 
 application = Starlette(
     routes=[Mount("/edge", app=edges), Mount("/", app=cast("ASGIApp", django_application))],
+    middleware=[Middleware(BoundedBodies)],
     lifespan=lifespan,
 )

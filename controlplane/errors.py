@@ -71,11 +71,6 @@ class TooMany(Problem):
     title = "Too many at once"
 
 
-class Unavailable(Problem):
-    status = 503
-    title = "Not available right now"
-
-
 def problem_body(problem: Problem, instance: str) -> dict[str, Any]:
     """The members of an RFC 9457 document."""
     return {

@@ -4,8 +4,9 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from urllib.parse import unquote_to_bytes
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.cache import add_never_cache_headers
 
 from controlplane import errors, metrics
@@ -31,6 +32,24 @@ class RequestIdentity:
             request_id.reset(token)
         response.headers["X-Request-Id"] = identity
         return response
+
+
+class SoundAddress:
+    """Refuse a NUL in an address: no name of ours has one, and the database takes none."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        query = unquote_to_bytes(request.META.get("QUERY_STRING", ""))
+        if b"\x00" in query or "\x00" in request.path_info:
+            problem = errors.BadInput("bad_address", "An address holds no NUL character.")
+            return JsonResponse(
+                errors.problem_body(problem, request.path),
+                status=problem.status,
+                content_type=errors.PROBLEM_JSON,
+            )
+        return self.get_response(request)
 
 
 class Measured:

@@ -1,12 +1,11 @@
 """What every page view shares: the typed request, page or partial, cursor paging."""
 
 import base64
-import binascii
 import json
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -74,11 +73,25 @@ def _encoded(row: Any, field: str) -> str:
 def _decoded(cursor: str) -> tuple[datetime, int]:
     try:
         at, last_id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return datetime.fromisoformat(at), int(last_id)
-    except (ValueError, TypeError, binascii.Error) as error:
+        moment = datetime.fromisoformat(at)
+        if moment.tzinfo is None or not isinstance(last_id, int) or abs(last_id) >= 2**63:
+            raise ValueError("no time with an offset, or no id")
+        return moment.astimezone(UTC), last_id
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise BadInput(
             "bad_cursor", "This cursor is not one of ours. Start again without it."
         ) from error
+
+
+def whole_number(text: str) -> int | None:
+    """A number from an address or a header, from 0 and as large as the database counts; else None.
+
+    `int` alone takes digits of every script, and fails on thousands of them.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        return None
+    number = int(text)
+    return number if number < 2**63 else None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from accounts.guard import Permission, actor_of, require
 from accounts.idempotency import idempotent
 from controlplane.errors import BadInput, NotFound
-from controlplane.web import paged
+from controlplane.web import paged, whole_number
 from gates.models import Evaluation, Evidence, Verdict, Window
 from gates.selectors import latest, live_window, window_for
 from gates.selectors.check import Answer, check
@@ -156,6 +156,7 @@ def _number(request: Any, name: str) -> int | None:
     text = request.query_params.get(name)
     if text is None:
         return None
-    if not text.isascii() or not text.isdigit():
+    number = whole_number(text)
+    if number is None:
         raise BadInput("not_a_number", f"`{name}` is a whole number.")
-    return int(text)
+    return number

@@ -1,18 +1,19 @@
 """What a delivery over HTTP says about itself: product, body, sequence, source."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
+
+from django.utils import timezone
 
 from accounts.guard import Actor, Permission, actor_of, may, require
 from controlplane.errors import BadInput, NotFound
+from controlplane.web import whole_number
 from ingest.services.encoding import TooLarge
 from ingest.services.inbox import BatchMeta, SourceKey
 from ingest.states import FILE_KINDS, EngineKind
 from policies import selectors as policies
 from policies.models import Product
-
-_LARGEST_ID = 2**63
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,11 @@ class Sender:
         return credential.name if credential else self.actor.name
 
 
-def sender_of(request: Any) -> Sender:
+def sender_of(request: Any, permission: Permission = Permission.INGEST) -> Sender:
     """A credential speaks for its own product; a person, or one for all, names it by ?product=."""
     actor = actor_of(request)
     slug = named_product(request, actor)
-    require(actor, Permission.INGEST, slug)
+    require(actor, permission, slug)
     return Sender(actor, policies.product(slug))
 
 
@@ -55,8 +56,7 @@ def named_product(request: Any, actor: Actor) -> str:
 
 def body_of(request: Any, limit: int) -> bytes:
     """The body as it came, up to the limit; raises TooLarge before reading a declared excess."""
-    declared = request.META.get("CONTENT_LENGTH") or "0"
-    if declared.isdecimal() and int(declared) > limit:
+    if (whole_number(request.META.get("CONTENT_LENGTH") or "0") or 0) > limit:
         raise TooLarge("too_large", f"A delivery may have {limit} bytes; split it.")
     body: bytes = request.body
     if len(body) > limit:
@@ -81,21 +81,27 @@ def meta_of(request: Any) -> BatchMeta:
     """Boot-Id, First-Seq, Last-Seq and Watermark; each may be absent."""
     first, last = _sequence(request, "First-Seq"), _sequence(request, "Last-Seq")
     return BatchMeta(
-        boot_id=request.headers.get("Boot-Id", "")[:64],
+        boot_id=request.headers.get("Boot-Id", "").replace("\x00", "")[:64],
         # An empty batch names the sequence it stands at and holds no record of it.
         first_seq=first if last is not None and first is not None and first <= last else None,
         last_seq=last if first is not None and last is not None and first <= last else None,
-        watermark=_moment(request, "Watermark"),
+        watermark=_past(_moment(request, "Watermark")),
     )
+
+
+def _past(moment: datetime | None) -> datetime | None:
+    """A sender whose clock runs ahead can't say that what is yet to come is counted."""
+    return None if moment is None else min(moment, timezone.now())
 
 
 def _sequence(request: Any, header: str) -> int | None:
     written = request.headers.get(header, "")
     if not written:
         return None
-    if not written.isdecimal() or int(written) >= _LARGEST_ID:
+    number = whole_number(written)
+    if number is None:
         raise BadInput("bad_header", f"{header} is a whole number from 0.")
-    return int(written)
+    return number
 
 
 def _moment(request: Any, header: str) -> datetime | None:
@@ -104,11 +110,11 @@ def _moment(request: Any, header: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(written)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise BadInput("bad_header", f"{header} is an RFC 3339 time with its offset.")
-    return moment
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise BadInput("bad_header", f"{header} is an RFC 3339 time with its offset.")
 
 
 def file_source_of(params: Any, default_name: str) -> SourceKey:
@@ -131,9 +137,10 @@ def _anchor(params: Any, name: str) -> int | None:
     written = params.get(name, "")
     if not written:
         return None
-    if not written.isdecimal() or int(written) >= _LARGEST_ID:
+    number = whole_number(written)
+    if number is None:
         raise BadInput("bad_anchor", f"{name} is a whole number of nanoseconds.")
-    return int(written)
+    return number
 
 
 def _short(params: Any, name: str) -> str:

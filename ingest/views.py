@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.guard import Permission, may, page
-from controlplane.web import HtmxRequest, paged, render_page
+from controlplane.web import HtmxRequest, paged, render_page, whole_number
 from ingest import selectors, services
 from ingest.forms import UploadForm
 from policies import selectors as policies
@@ -135,5 +135,4 @@ def requests(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 def _number(request: HtmxRequest, name: str) -> int | None:
-    written = request.GET.get(name, "")
-    return int(written) if written.isdecimal() and len(written) < 18 else None
+    return whole_number(request.GET.get(name, ""))

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 from accounts.guard import Permission, actor_of, products_with, require
 from accounts.idempotency import idempotent
 from controlplane.errors import BadInput
+from controlplane.web import whole_number
 from policies import selectors, services
 from policies import serializers as shapes
 from policies.models import Generation, Product, Revision
@@ -130,6 +131,7 @@ def _base(product: Product, number: int | None) -> Revision | None:
 
 def _number(request: Request, name: str) -> int | None:
     text = request.query_params.get(name, "")
-    if text and not text.isdecimal():
+    number = whole_number(text)
+    if text and number is None:
         raise BadInput("bad_number", f"{name} is a number, such as 1.")
-    return int(text) if text else None
+    return number

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.guard import Permission, may, page
 from controlplane.errors import Problem
-from controlplane.web import HtmxRequest, render_page
+from controlplane.web import HtmxRequest, render_page, whole_number
 from policies import documents, selectors, services
 from policies.forms import DocumentForm, ProductForm, RevisionForm
 from policies.models import Revision
@@ -51,8 +51,7 @@ def generations(request: HtmxRequest, slug: str) -> HttpResponse:
 def generation(request: HtmxRequest, slug: str, number: int) -> HttpResponse:
     product = selectors.product(slug)
     found = selectors.generation(product, number)
-    wanted = request.GET.get("revision", "")
-    revision = selectors.revision(found, int(wanted) if wanted.isdecimal() else None)
+    revision = selectors.revision(found, whole_number(request.GET.get("revision", "")))
     context = {
         "product": product,
         "may_propose": may(request.actor, Permission.PROPOSE, slug),

@@ -143,6 +143,17 @@ def test_an_idle_edge_moves_the_watermark_with_an_empty_batch(
     assert selectors.watermark(product) == datetime(2026, 11, 30, 3, 7, tzinfo=UTC)
 
 
+def test_a_clock_that_runs_ahead_counts_nothing_that_is_yet_to_come(
+    edge: Sender, product: Product
+) -> None:
+    ahead = timezone.now() + timedelta(minutes=4)
+    edge.records(**{"Watermark": ahead.isoformat()})
+    count_waiting()
+    reached = selectors.watermark(product)
+    assert reached is not None
+    assert reached <= timezone.now()
+
+
 def test_a_silent_edge_does_not_hold_the_watermark(edge: Sender, product: Product) -> None:
     edge.records(Watermark=_stamp(7))
     count_waiting()
