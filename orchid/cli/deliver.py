@@ -64,7 +64,10 @@ def ingest(
     as_json: bool,
     **origin: Any,
 ) -> None:
-    """Deliver FILES. The same file again changes nothing. Exit code 1 when one was set aside."""
+    """Deliver FILES. The same file again changes nothing. Exit code 1 when one was set aside.
+
+    Request records are what verdicts rest on, so they need the token of an edge.
+    """
     api, where = Api(), Origin(**origin)
     kinds = [kind or kind_of(file) for file in files]
     pairs = progress(list(zip(files, kinds, strict=True)), "Delivering")

@@ -1,5 +1,6 @@
 """`orchid policy`: documents, offline, by the same engine as the control plane's."""
 
+import json
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +14,7 @@ from orchid.engine.capacity import Load, group_loss, steady
 from orchid.engine.document.consistency import find
 from orchid.engine.document.difference import changes, required_approvals
 from orchid.engine.document.load import DocumentErrors, LoadedDocument, load_document
+from orchid.engine.document.schema import json_schema
 from orchid.engine.economics import hourly_ledger_usd
 from orchid.engine.pricing import demand_by_class
 
@@ -50,6 +52,12 @@ def check(ctx: click.Context, file: Path, as_json: bool) -> None:
     }
     show(data, lambda: findings_text(data), as_json=as_json)
     ctx.exit(int(any(finding.severity == "error" for finding in findings)))
+
+
+@policy.command()
+def schema() -> None:
+    """Print the JSON Schema of a policy document, for editors and other checkers."""
+    click.echo(json.dumps(json_schema(), indent=2))
 
 
 def findings_text(data: dict[str, Any]) -> str:

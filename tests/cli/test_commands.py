@@ -190,3 +190,9 @@ def test_status_takes_a_file_left_by_a_killed_run_for_nothing(
     code, out, _ = orchid("status", "--var", str(tmp_path))
     assert code == 0
     assert "Nothing runs" in out
+
+
+def test_the_schema_of_a_document_is_printed_whole(orchid: Any) -> None:
+    code, out, _ = orchid("policy", "schema")
+    assert code == 0
+    assert "gates" in json.loads(out)["properties"]
