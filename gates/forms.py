@@ -36,7 +36,7 @@ class EvidenceForm(forms.Form):
     def clean_where(self) -> dict[str, Any]:
         try:
             where = json.loads(self.cleaned_data["where"] or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise forms.ValidationError(f"This is not JSON: {error}.") from error
         if not isinstance(where, dict):
             raise forms.ValidationError("A segment is an object of dimensions and values.")

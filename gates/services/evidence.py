@@ -17,9 +17,12 @@ from gates.states import EvidenceKind
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.segments import where_key
 from policies.models import Product
-from policies.selectors import document_of
+from policies.selectors import document_of, revision_by_digest
 
 Name = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[\w.:+/ -]+$")]
+Version = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.:+/ -]+$")]
+Route = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[\w.:+/ -]+$")]
+LONGEST_KEY = 400  # of a segment, with its names and values
 Note = Annotated[str, Field(max_length=400)]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -32,10 +35,10 @@ class EvidenceItem(BaseModel):
     schema_: Literal["orchid.evidence/v1"] = Field("orchid.evidence/v1", alias="schema")
     kind: EvidenceKind
     suite: Name
-    suite_version: Name
+    suite_version: Version
     index_version: Name | None = None
     prompt_version: Name | None = None
-    route: Name
+    route: Route
     manifest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     where: dict[Name, Name | list[Name]] = Field(default_factory=dict)
@@ -44,7 +47,7 @@ class EvidenceItem(BaseModel):
     mean: Unit
     spread: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)]
     interval: tuple[Unit, Unit] | None = None
-    violations: Annotated[int, Field(ge=0)] = 0
+    violations: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     rubric: Note | None = None
     rater_population: Note | None = None
     disagreement: Unit | None = None
@@ -61,10 +64,10 @@ def push_evidence(
     """
     require(actor, Permission.EVIDENCE_PUSH, product.slug)
     item = _parsed(payload)
-    manifest = item.manifest or _manifest_of(item)
+    manifest = item.manifest or _manifest_of(product, item)
     content = item.model_dump(mode="json", by_alias=True, exclude_unset=True)
     content["manifest"] = manifest
-    digest = f"sha256:{hashlib.sha256(rfc8785.dumps(content)).hexdigest()}"
+    digest = f"sha256:{hashlib.sha256(_canonical(content)).hexdigest()}"
     evidence, created = Evidence.objects.get_or_create(
         product=product, digest=digest, defaults=_columns(item, manifest, content, actor)
     )
@@ -94,6 +97,15 @@ def push_evidence_set(
     return [push_evidence(actor, product, cell) for cell in cells]
 
 
+def _key(where: Mapping[str, str | list[str]]) -> str:
+    plain = {name: v if isinstance(v, str) else tuple(v) for name, v in where.items()}
+    key = where_key(plain)
+    if len(key) > LONGEST_KEY:
+        pointed = [{"pointer": "/where", "text": f"at most {LONGEST_KEY} characters in all"}]
+        raise BadInput("invalid_evidence", "The segment is too long.", errors=pointed)
+    return key
+
+
 def _parsed(payload: object) -> EvidenceItem:
     try:
         return EvidenceItem.model_validate(payload)
@@ -107,11 +119,23 @@ def _parsed(payload: object) -> EvidenceItem:
         ) from error
 
 
-def _manifest_of(item: EvidenceItem) -> str:
+def _canonical(content: dict[str, Any]) -> bytes:
+    """RFC 8785 bytes; BadInput for a number that other readers of JSON could not keep exactly."""
+    try:
+        return rfc8785.dumps(content)
+    except (rfc8785.CanonicalizationError, RecursionError) as error:
+        pointed = [{"pointer": "/store", "text": str(error)}]
+        raise BadInput(
+            "invalid_evidence", "A value has no canonical form.", errors=pointed
+        ) from error
+
+
+def _manifest_of(product: Product, item: EvidenceItem) -> str:
     """The manifest of the named generation's route, for senders that know only the generation."""
     if item.digest is None:
         raise BadInput("manifest_missing", "Evidence names a manifest, or a generation's digest.")
-    model = document_of(item.digest).models.get(item.route)
+    revision = revision_by_digest(product, item.digest)
+    model = document_of(revision.digest).models.get(item.route)
     if model is None:
         raise BadInput("unknown_route", f"That generation has no route {item.route}.")
     return manifest_digest(model)
@@ -120,7 +144,6 @@ def _manifest_of(item: EvidenceItem) -> str:
 def _columns(
     item: EvidenceItem, manifest: str, content: dict[str, Any], actor: Actor
 ) -> dict[str, Any]:
-    where = {name: v if isinstance(v, str) else tuple(v) for name, v in item.where.items()}
     return {
         "kind": item.kind,
         "suite": item.suite,
@@ -128,7 +151,7 @@ def _columns(
         "route": item.route,
         "manifest": manifest,
         "where": item.where,
-        "key": where_key(where),
+        "key": _key(item.where),
         "n": item.n,
         "mean": item.mean,
         "spread": item.spread,

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent
 from gates.models import Evidence
+from policies.services import create_product
 from tests.gates.gates_cast import EXAMPLES, SLUG, Judged, api, machine, posted, someone
+from tests.small_policy import small_document
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +42,13 @@ def test_a_generation_stands_for_its_manifest(judged: Judged) -> None:
         ({"kind": "guess"}, "/kind"),
         ({"prompt": "Dear model"}, "/prompt"),
         ({"manifest": "latest"}, "/manifest"),
+        ({"mean": "NaN"}, "/mean"),
+        ({"n": 10**18}, "/n"),
+        ({"violations": 2**31}, "/violations"),
+        ({"suite_version": "v" * 65}, "/suite_version"),
+        ({"route": "r" * 81}, "/route"),
+        ({"where": {"task": [f"{n:0100}" for n in range(5)]}}, "/where"),
+        ({"store": {"size": 2**60}}, "/store"),
     ],
 )
 def test_what_is_no_evidence_is_refused_by_field(
@@ -47,6 +57,19 @@ def test_what_is_no_evidence_is_refused_by_field(
     answer = posted(machine(), "evidence", judged.cell(**changes))
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_evidence")
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+
+def test_the_longest_names_have_room(judged: Judged) -> None:
+    longest = judged.cell(suite="s" * 120, suite_version="v" * 64, route="r" * 80)
+    assert posted(machine(), "evidence", longest).status_code == 201
+
+
+def test_a_generation_of_another_product_stands_for_nothing_here(judged: Judged) -> None:
+    other = create_product(SYSTEM_ACTOR, "orchid-small", "Small", document=small_document())
+    digest = other.generations.get().revisions.get().digest
+    cell = judged.cell(digest=digest, route="full")
+    del cell["manifest"]
+    assert posted(machine(), "evidence", cell).json()["code"] == "unknown_digest"
 
 
 def test_a_set_is_stored_whole_or_not_at_all(judged: Judged) -> None:
