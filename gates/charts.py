@@ -63,6 +63,7 @@ def _figure(points: Sequence[FrontierPoint], bounds: Bounds) -> dict[str, Any]:
         "layout": {
             "xaxis": _axis("Dollars a success", across),
             "yaxis": _axis("Utility index", up),
+            "showlegend": True,
             "legend": {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom"},
             "shapes": _bound_shapes(cost, utility, across, up),
             "annotations": _bound_labels(bounds, cost, utility, _along(cost, across)),

@@ -6,7 +6,7 @@ Place = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 #: Two lines of text, and one character, as shares of a picture of middling size.
-HEIGHT, CHARACTER, GAP = 0.13, 0.011, 0.02
+HEIGHT, CHARACTER, GAP = 0.13, 0.016, 0.02
 SIDES = ("top right", "bottom right", "top left", "bottom left")
 
 

@@ -33,7 +33,7 @@
     delete merged.template;
     for (const key of Object.keys(merged).filter((name) => /^[xy]axis\d*$/.test(name))) {
       merged[key] = { ...axis, automargin: true, ...merged[key] };
-      if (isNarrow) merged[key].nticks = 4;
+      if (isNarrow && key.startsWith("x")) merged[key].nticks = 4;
     }
     return merged;
   };
