@@ -1,10 +1,12 @@
 """A document's rows: written once beside their revision, never edited, so that SQL can ask."""
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from django.db.models import Model as Row
 
+from controlplane.errors import Invalid
 from orchid.engine.document.canonical import manifest_digest, manifest_of
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import where_key
@@ -19,6 +21,7 @@ from policies.models import (
 )
 
 Where = dict[str, str | list[str]]
+LONGEST_KEY = 400  # of a segment, with its names and values
 
 
 def rows(revision: Revision, document: PolicyDocument) -> list[list[Any]]:
@@ -31,6 +34,17 @@ def rows(revision: Revision, document: PolicyDocument) -> list[list[Any]]:
         stages(revision, document),
         manifests(revision, document),
     ]
+
+
+def _key(where: Mapping[str, str | tuple[str, ...]]) -> str:
+    """The segment's key; 422 for one that no column holds."""
+    key = where_key(where)
+    if len(key) > LONGEST_KEY:
+        raise Invalid(
+            "segment_too_long",
+            f"The segment {key[:60]}... has {len(key)} characters; {LONGEST_KEY} have room.",
+        )
+    return key
 
 
 def write(revision: Revision, document: PolicyDocument) -> None:
@@ -50,7 +64,7 @@ def floors(revision: Revision, document: PolicyDocument) -> list[Floor]:
         Floor(
             revision=revision,
             where=plain(floor.where),
-            key=where_key(floor.where),
+            key=_key(floor.where),
             min_utility=floor.min_utility,
         )
         for floor in document.segments.floors
@@ -112,7 +126,7 @@ def gated_segments(revision: Revision, document: PolicyDocument) -> list[GatedSe
             revision=revision,
             name=segment.name,
             where=plain(segment.where),
-            key=where_key(segment.where),
+            key=_key(segment.where),
             minimum_sample=segment.minimum_sample,
         )
         for segment in document.gates.segments

@@ -1,18 +1,21 @@
 """Drafting and revising: numbers, digests, projections, refusals."""
 
+import json
 from typing import Any
 
 import pytest
 import yaml
 from django.db import IntegrityError, connection, transaction
 
+from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent
 from controlplane.env import ROOT
-from controlplane.errors import BadInput, Conflict, Forbidden, Invalid, NotFound
+from controlplane.errors import BadInput, Conflict, Forbidden, Invalid, NotFound, Problem
 from orchid.engine.document.canonical import digest_of
 from policies import selectors, services
 from policies.models import Generation, Product, Revision
 from tests.people import Cast
+from tests.small_policy import small_document
 
 EXAMPLES = ROOT / "examples" / "orchid-demo"
 FIRST = (EXAMPLES / "generation-1.yaml").read_bytes()
@@ -158,3 +161,24 @@ def test_what_does_not_exist_is_said_to_be_missing(demo: Product) -> None:
 def test_a_number_is_never_given_twice(cast: Cast, demo: Product) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Generation.objects.create(product=demo, number=1, title="x", created_by="ana")
+
+
+@pytest.mark.django_db
+def test_names_that_no_column_holds_are_refused_and_the_longest_are_kept() -> None:
+    def named(name: str) -> dict[str, Any]:
+        text = json.dumps(small_document()).replace('"full"', f'"{name}"')
+        return dict(json.loads(text))
+
+    product = services.create_product(
+        SYSTEM_ACTOR, "orchid-small", "Small", document=named("f" * 80)
+    )
+    with pytest.raises(Problem):
+        services.draft_generation(SYSTEM_ACTOR, product, named("f" * 81), "Too long a name")
+    wide = small_document()
+    tasks = ["chat", *(f"{number:080}" for number in range(6))]
+    wide["segments"] = {
+        **wide["segments"],
+        "floors": [{"where": {"task": tasks}, "min_utility": 0.5}],
+    }
+    with pytest.raises(Problem):
+        services.draft_generation(SYSTEM_ACTOR, product, wide, "Too wide a segment")

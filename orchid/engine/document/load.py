@@ -26,7 +26,7 @@ __all__ = ["DocumentError", "DocumentErrors", "LoadedDocument", "load_document"]
 MAX_FAULTS = 500
 
 _MISSING = object()
-_NAME_HELP = "a name of letters, digits and . _ : / + - (at most 100 characters)"
+_NAME_HELP = "a name of letters, digits and . _ : / + - (at most 80 characters)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,15 +91,24 @@ def _within(path: Path, budget: int) -> None:
 def _key(key: object, path: Path) -> str:
     if not isinstance(key, str):
         raise refuse(path, f"key {shown(key)}", "text as a key", "bad_key")
+    _check_text(key, path)
     return key
 
 
 def _scalar(value: Any, path: Path) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise refuse(path, str(value), "a finite number", "not_finite")
-    if isinstance(value, str) and not _is_unicode(value):
-        raise refuse(path, "a lone surrogate", "Unicode text", "not_utf8")
+    if isinstance(value, str):
+        _check_text(value, path)
     return value
+
+
+def _check_text(value: str, path: Path) -> None:
+    """A quoted YAML text can spell any character, and no database takes a NUL."""
+    if "\x00" in value:
+        raise refuse(path, "a NUL character", "text without it", "nul")
+    if not _is_unicode(value):
+        raise refuse(path, "a lone surrogate", "Unicode text", "not_utf8")
 
 
 def _is_unicode(value: str) -> bool:

@@ -127,7 +127,7 @@ DurationMs = Annotated[
         }
     ),
 ]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,99}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,79}$")]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,62}$")]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_nfc)]
 Selector = Mapping[Name, Name | Annotated[tuple[Name, ...], Field(min_length=1)]]

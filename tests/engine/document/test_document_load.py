@@ -104,6 +104,8 @@ def test_a_gate_without_a_window_is_refused() -> None:
         ("", "not_a_mapping"),
         ("just text", "not_a_mapping"),
         ('{"a": "\\ud800"}', "not_utf8"),
+        ('a: "b\\0c"', "nul"),
+        ('{"a": {"b\\u0000c": 1}}', "nul"),
         (b"a: \xff\xfe", "not_utf8"),
         (b"a" * 10_000_000, "too_large"),
         ("- [a]\n" * 60_000, "too_large"),
