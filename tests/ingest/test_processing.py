@@ -147,7 +147,7 @@ def test_a_clock_that_runs_ahead_counts_nothing_that_is_yet_to_come(
     edge: Sender, product: Product
 ) -> None:
     ahead = timezone.now() + timedelta(minutes=4)
-    edge.records(**{"Watermark": ahead.isoformat()})
+    edge.records(Watermark=ahead.isoformat())
     count_waiting()
     reached = selectors.watermark(product)
     assert reached is not None
