@@ -1,4 +1,4 @@
-"""Chromium and a product that it opens: both once for the whole folder."""
+"""Chromium and a product that it opens: both once for a file of tests, and gone after it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ class Served:
     sessions: dict[str, str]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def served(
     django_db_setup: None,
     django_db_blocker: DjangoDbBlocker,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Served]:
-    """Seeded once: these tests only read, and seeding takes longer than reading."""
+    """Seeded once a file: these tests only read, and seeding takes longer than reading."""
     from django.core.management import call_command
     from django.test import Client
 
@@ -51,7 +51,7 @@ def served(
         connections.close_all()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium(served: Served) -> Iterator[Browser]:
     """After the seed: Playwright's event loop would keep the ORM from this thread."""
     path = executable()

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from people import PASSWORD, Cast
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.people import PASSWORD, Cast
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
@@ -44,7 +45,7 @@ def serious(page: Page) -> list[str]:
 
 
 def overflow(page: Page) -> int:
-    return page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
 
 def test_a_plot_draws_under_the_strict_policy_and_folds_its_table(
