@@ -15,7 +15,6 @@ from tests.edge.edge_site import Site
     [
         {"arrived_at": "9999-12-31T23:59:59Z"},
         {"arrived_at": "0001-01-01T00:00:00Z"},
-        {"arrived_at": (datetime.now(UTC) + timedelta(minutes=1)).isoformat()},
         {"deadline_ms": 1e9},
         {"segment": {"task": "chat|tenant_class=premium"}},
         {"segment": {"task": ["a"] * 900}},
@@ -32,6 +31,15 @@ async def test_a_question_without_measure_is_refused_and_holds_nothing(
         status = await running.status()
     assert answer.status_code == 400
     assert status["open_sequences"] == {}
+
+
+async def test_an_arrival_a_minute_ahead_is_refused(site: Site, plane: ControlPlane) -> None:
+    plane.publish(bundle(1))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        ahead = datetime.now(UTC) + timedelta(minutes=1)
+        answer = await running.admit("r1", arrived_at=ahead.isoformat())
+    assert answer.status_code == 400
 
 
 @pytest.mark.parametrize("depth", [10, 500, 900, 980, 1_000, 10_000, 30_000])

@@ -96,7 +96,7 @@ def required_approvals(
     asked: Counter[str] = Counter()
     for category in {change.category for change in changes} - {"none"}:
         asked |= Counter(getattr(document_base.approvals, category))
-    return dict(asked) or dict(BOOTSTRAP)
+    return dict(sorted(asked.items())) or dict(BOOTSTRAP)
 
 
 def _category(path: Path) -> Category:
