@@ -57,7 +57,8 @@ class Machine:
         """A management command that runs to its end, as the role that owns the tables."""
         return Child(
             name=name,
-            argv=[sys.executable, "manage.py", *arguments],
+            # The tests run Django's checks; here they would load every page's code once more.
+            argv=[sys.executable, "manage.py", *arguments, "--skip-checks"],
             env=self.env | {"ORCHID_DATABASE_AS": "owner"},
             cwd=CHECKOUT,
         )

@@ -56,11 +56,20 @@ class Supervisor:
 
     def start(self, *children: Child) -> None:
         """Start children side by side, then wait for each. Raises StartError, or StopAsked."""
+        self.wait_for(self.begin(*children))
+
+    def begin(self, *children: Child) -> list[Running]:
+        """Start children side by side and go on; `wait_for` them before they are needed."""
         step = self.running[-1].step + 1 if self.running else 0
         started = [self._begin(child, step) for child in children]
         self.write_status()
+        return started
+
+    def wait_for(self, started: list[Running]) -> None:
+        """Wait until each answers. Raises StartError, or StopAsked."""
         for one in started:
             self._until_ready(one)
+            one.step = self.running[-1].step  # it stops together with what it came up beside
 
     def run_once(self, child: Child) -> None:
         """Run a child to its end, such as a migration. Raises StartError when it fails."""

@@ -61,14 +61,18 @@ def stop_at_signals() -> threading.Event:
 
 
 def start(machine: Machine, supervisor: Supervisor) -> None:
+    if machine.demo:
+        start_demo(machine, supervisor)
+    else:
+        start_database(machine, supervisor)
+        start_plain(machine, supervisor)
+
+
+def start_database(machine: Machine, supervisor: Supervisor) -> None:
     if machine.embeds_postgres:
         supervisor.start(machine.cluster.child())
         database.provision(machine.cluster)
     supervisor.run_once(machine.manage("migrate", "migrate", "--no-input"))
-    if machine.demo:
-        start_demo(machine, supervisor)
-    else:
-        start_plain(machine, supervisor)
 
 
 def start_plain(machine: Machine, supervisor: Supervisor) -> None:
@@ -85,9 +89,12 @@ def start_plain(machine: Machine, supervisor: Supervisor) -> None:
 
 def start_demo(machine: Machine, supervisor: Supervisor) -> None:
     build_triton(machine, supervisor)
+    # The model servers need no database: they come up while it is migrated and loaded.
+    pools = supervisor.begin(*(machine.pool(name) for name in DEMO_POOLS))
+    start_database(machine, supervisor)
     supervisor.run_once(machine.manage("demo-load", "demo_load"))
-    pools = [machine.pool(name) for name in DEMO_POOLS]
-    supervisor.start(machine.web(), machine.worker(), *pools)
+    supervisor.start(machine.web(), machine.worker())
+    supervisor.wait_for(pools)
     supervisor.start(machine.edge(DEMO_PRODUCT))
     # Traffic at once: the ledger of generation 1 is paid from its activation on.
     supervisor.start(machine.demo_step("traffic"))
