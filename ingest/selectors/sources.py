@@ -29,6 +29,20 @@ def watermark(product: Product, now: datetime | None = None) -> datetime | None:
     return min(moment for moment in reached if moment is not None)
 
 
+def silent_edges(product: Product, since: datetime, now: datetime) -> list[str]:
+    """Names of edges heard at or after `since` that have told nothing for too long."""
+    return list(
+        Source.objects.filter(
+            product=product,
+            kind=SourceKind.EDGE,
+            last_seen_at__gte=since,
+            last_seen_at__lt=now - EDGE_SILENT_AFTER,
+        )
+        .order_by("name")
+        .values_list("name", flat=True)
+    )
+
+
 @dataclass(frozen=True)
 class SourceRow:
     """A source and what its batches came to.

@@ -6,6 +6,7 @@ import pytest
 
 from gates.models import Window
 from gates.services import close_window, open_window
+from ingest.models import Source
 from tests.gates.gates_cast import Judged, costing, given
 
 pytestmark = pytest.mark.django_db
@@ -131,6 +132,25 @@ def test_without_a_live_edge_nothing_passes(judged: Judged) -> None:
     assert judged.judge().verdict == "pass"
     judged.edge.delete()
     assert judged.judge().verdict == "inconclusive"
+
+
+def test_an_edge_that_fell_silent_holds_a_pass_and_hides_no_harm(judged: Judged) -> None:
+    other = Source.objects.create(
+        product=judged.product,
+        kind="edge",
+        name="edge-2",
+        watermark=judged.now,
+        last_seen_at=judged.now - timedelta(seconds=31),
+    )
+    judged.everywhere(20_000)
+    evaluation = judged.judge()
+    assert evaluation.verdict == "inconclusive"
+    assert "edge-2" in evaluation.reasons[0]
+    judged.everywhere(20_000, good=0, minute=-2)
+    assert judged.judge().verdict == "fail"
+    other.last_seen_at = judged.opens_at - timedelta(seconds=1)
+    other.save()
+    assert judged.judge().validity["state"] == "ok"
 
 
 def test_only_the_publications_own_requests_count(judged: Judged) -> None:

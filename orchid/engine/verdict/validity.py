@@ -34,7 +34,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Moments of a window: now, how far records are counted, when it opened, its last request."""
+    """Moments of a window: now, how far records are counted, when it opened, its last request.
+
+    `silent` names edges that sent records for the window and have stopped telling anything.
+    """
 
     now: datetime
     watermark: datetime | None
@@ -42,6 +45,7 @@ class Clock:
     judged_to: datetime
     last_request_at: datetime | None
     closed: bool
+    silent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def check_all(clock: Clock, limits: Limits, split: Split | None) -> list[Check]:
     """Every check of a window; a closed one can no longer lag or fall silent."""
     checks = [_opened(clock)]
     if not clock.closed:
-        checks += [_watermark(clock, limits), _traffic(clock, limits)]
+        checks += [_watermark(clock, limits), _completeness(clock), _traffic(clock, limits)]
     if split is not None:
         state = State.OK if split.holds else State.BROKEN
         checks.append(Check("split", state, split.message))
@@ -103,6 +107,14 @@ def _watermark(clock: Clock, limits: Limits) -> Check:
     if behind > limits.hold_after:
         return Check("watermark", State.HOLD, f"{said}, {behind.total_seconds():,.0f} s ago")
     return Check("watermark", State.OK, said)
+
+
+def _completeness(clock: Clock) -> Check:
+    """What a silent edge decided since is in no figure: nothing may pass without it."""
+    if clock.silent:
+        names = ", ".join(clock.silent)
+        return Check("completeness", State.HOLD, f"silent, so its requests are missing: {names}")
+    return Check("completeness", State.OK, "every edge of the window still reports")
 
 
 def _traffic(clock: Clock, limits: Limits) -> Check:
