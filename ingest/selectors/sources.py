@@ -1,15 +1,16 @@
 """What comes from where, and how far it is counted."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from controlplane.errors import NotFound
-from ingest.models import Batch, RequestRow, Source
+from ingest.models import Batch, CounterSample, EngineSpan, RequestRow, Source
 from ingest.states import SourceKind
 from policies.models import Product
 
@@ -89,7 +90,18 @@ def sources(product: Product) -> list[SourceRow]:
         cursor.execute(_BY_SOURCE, [product.pk])
         counts = {row[0]: [int(value) for value in row[1:]] for row in cursor.fetchall()}
     found = Source.objects.filter(product=product).order_by("-last_seen_at", "-pk")
-    return [SourceRow(source, *counts.get(source.pk, [0] * 7)) for source in found]
+    rows = [SourceRow(source, *counts.get(source.pk, [0] * 7)) for source in found]
+    beside = _stored_beside_batches(product)
+    return [replace(row, inserted=row.inserted + beside[row.source.pk]) for row in rows]
+
+
+def _stored_beside_batches(product: Product) -> Counter[int]:
+    """By source, what no batch counts: spans come without one, samples are no records."""
+    stored: Counter[int] = Counter()
+    for model in (EngineSpan, CounterSample):
+        by_source = model.objects.filter(source__product=product).values_list("source_id")
+        stored.update(dict(by_source.annotate(Count("pk"))))
+    return stored
 
 
 def engines(product: Product) -> list[Source]:
