@@ -126,7 +126,7 @@ class Verdict(models.Model):
     # Decimal text in the metric's unit; null is unknown.
     value = models.CharField(max_length=40, null=True)  # noqa: DJ001  unknown is not empty
     bound = models.CharField(max_length=40)
-    margin = models.CharField(max_length=40, null=True)  # noqa: DJ001
+    margin = models.CharField(max_length=40, null=True)  # noqa: DJ001  unknown is not empty
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     n = models.PositiveBigIntegerField()

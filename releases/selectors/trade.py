@@ -6,6 +6,7 @@ from typing import Any
 
 from gates import wording
 from gates.selectors import predicted, window_for
+from gates.selectors.trade import Traded
 from policies.models import Product, Revision
 from releases.models import Publication
 
@@ -13,17 +14,8 @@ CLEARS = {True: "pass", False: "fail", None: "no_data"}
 
 
 @dataclass(frozen=True)
-class TradeRow:
-    """One figure, live and proposed, as decimal text in its metric's unit."""
-
-    metric: str
-    label: str
-    before: str | None
-    after: str | None
-    change: str | None
-    bound: str
-    kind: str
-    how: str
+class TradeRow(Traded):
+    """One figure as it was signed, with what a reader asks of it."""
 
     @property
     def direction(self) -> str:

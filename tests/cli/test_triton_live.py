@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -15,7 +16,7 @@ import pytest
 
 from orchid.cli.demo.backends import TimedOutError, Triton
 from orchid.cli.triton.environment import TritonUnavailableError, built
-from orchid.cli.triton.state import ServerState, read_state, ready, state_path
+from orchid.cli.triton.state import ServerState, ready, state_path
 from orchid.formats import triton_trace
 
 pytestmark = pytest.mark.triton
@@ -70,7 +71,8 @@ def running(root: Path, pool: str) -> Iterator[tuple[subprocess.Popen[bytes], Se
     try:
         until(lambda: process.poll() is not None or _is_ready(root, pool), 90)
         assert process.poll() is None
-        yield process, read_state(root / "var", pool)
+        state = json.loads(state_path(root / "var", pool).read_text(encoding="utf-8"))
+        yield process, ServerState(**state)
     finally:
         process.terminate()
         process.wait(30)

@@ -45,11 +45,6 @@ def state_path(var: Path, pool: str) -> Path:
     return var / "run" / f"triton-{pool}.json"
 
 
-def read_state(var: Path, pool: str) -> ServerState:
-    """The state of a running server; raises FileNotFoundError when none says it is ready."""
-    return ServerState(**json.loads(state_path(var, pool).read_text(encoding="utf-8")))
-
-
 def ready(var: Path) -> list[ServerState]:
     """The servers that say they are ready."""
     files = sorted((var / "run").glob("triton-*.json"))
