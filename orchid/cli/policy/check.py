@@ -1,0 +1,42 @@
+"""`orchid policy check` and `schema`: whether a document is sound, and what one may hold."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchid.cli.output import json_option, show
+from orchid.cli.policy.reading import document_argument, loaded
+from orchid.engine.document.consistency import find
+from orchid.engine.document.schema import json_schema
+
+
+@click.command()
+@click.argument("file", type=document_argument)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, file: Path, as_json: bool) -> None:
+    """Validate FILE. Exit code: 0 sound, 1 contradicts itself, 3 can't be read as a document."""
+    document = loaded(file)
+    findings = find(document.document)
+    data = {
+        "product": document.document.product,
+        "digest": document.digest,
+        "findings": [asdict(finding) for finding in findings],
+    }
+    show(data, lambda: findings_text(data), as_json=as_json)
+    ctx.exit(int(any(finding.severity == "error" for finding in findings)))
+
+
+def findings_text(data: dict[str, Any]) -> str:
+    lines = [f"{data['product']} {data['digest']}"]
+    lines += [f"  {f['severity']}: {f['pointer']}: {f['text']}" for f in data["findings"]]
+    return "\n".join(lines if data["findings"] else [*lines, "  no contradictions"])
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of a policy document, for editors and other checkers."""
+    click.echo(json.dumps(json_schema(), indent=2))
