@@ -3,7 +3,7 @@
 from decimal import ROUND_DOWN, Decimal, localcontext
 
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.operation import Price
+from orchid.engine.document.money import Price
 
 SECONDS_PER_HOUR = Decimal(3600)
 #: Digits of a quotient; products and sums of the ledger are exact far below this.

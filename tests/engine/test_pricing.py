@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.operation import Price
+from orchid.engine.document.money import Price
 from orchid.engine.economics import upstream_usd
 from orchid.engine.pricing import UnpricedModelError, teu
 

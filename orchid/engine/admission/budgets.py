@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
-from orchid.engine.document.limits import Budget
+from orchid.engine.document.money import Budget
 
 Unit = Literal["teu", "usd", "output_tokens"]
 Usage = dict[Unit, Decimal]

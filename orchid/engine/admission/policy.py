@@ -8,7 +8,7 @@ from orchid.engine.admission.shares import ShareTree, share_tree
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.demand import Model, Timing
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.operation import Price
+from orchid.engine.document.money import Price
 from orchid.engine.economics import upstream_usd
 from orchid.engine.segments import fallbacks_for, preferred_route
 

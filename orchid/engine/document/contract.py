@@ -102,6 +102,11 @@ class Gates(Section):
     attainment: AttainmentGate
     violations: ViolationsGate
     first_token_p95_ms: LatencyGate | None = None
+    """From arrival to the first token."""
+    time_per_output_token_p95_ms: LatencyGate | None = None
+    """(last token - first token) / (output tokens - 1); a single token has none."""
+    inter_token_gap_p95_ms: LatencyGate | None = None
+    """The longest gap between two tokens of a response."""
     alpha_pass: Probability = 0.05
     """Chance allowed of passing what does not meet its bound."""
     alpha_fail: Probability = 0.01

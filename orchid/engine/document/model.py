@@ -3,20 +3,24 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from orchid.engine.document.contract import Contract, Gates
 from orchid.engine.document.demand import Demand, Model, TrafficClass
-from orchid.engine.document.limits import Admission, Budget, Overload, Scheduling
+from orchid.engine.document.limits import Admission
+from orchid.engine.document.money import Budget, Price
 from orchid.engine.document.operation import (
     Approvals,
     Example,
     Fleet,
-    Price,
     Revisit,
     Rollout,
 )
-from orchid.engine.document.quality import FallbackRule, Routing, Segments
+from orchid.engine.document.overload import Overload, OverloadStep, step_of
+from orchid.engine.document.quality import MODELLESS_ROUTES, FallbackRule, Segments
+from orchid.engine.document.routing import Routing
+from orchid.engine.document.scheduling import Scheduling
 from orchid.engine.document.values import Name, Section, Slug
 
 SCHEMA = "orchid.policy/v1"
@@ -45,3 +49,16 @@ class PolicyDocument(Section):
     approvals: Approvals
     revisit: tuple[Revisit, ...] = ()
     examples: tuple[Example, ...] = ()
+
+    @field_validator("models", mode="after")
+    @classmethod
+    def _routes_with_models(cls, models: Mapping[str, Model]) -> Mapping[str, Model]:
+        for name in MODELLESS_ROUTES:
+            if name in models:
+                raise PydanticCustomError("route_name", "a model by another name than " + name)
+        return models
+
+    @property
+    def overload_steps(self) -> tuple[OverloadStep, ...]:
+        """The declared rungs in their order, with every threshold filled in."""
+        return tuple(step_of(item) for item in self.overload)

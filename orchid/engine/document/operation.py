@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from orchid.engine.document.values import (
     Count,
     DurationMs,
+    ExactShare,
     Factor,
     Name,
     NonNegative,
@@ -44,15 +45,17 @@ class Fleet(Section):
     pool: Name | None = None
     """Name of the pool that serves this generation."""
     replicas: Mapping[Name, PositiveCount] = Field(default_factory=dict)
-
-
-class Price(Section):
-    """Dollars of a million tokens at an external upstream."""
-
-    input_usd_per_million: Usd
-    cached_input_usd_per_million: Usd | None = None
-    cache_write_usd_per_million: Usd | None = None
-    output_usd_per_million: Usd
+    """Replicas of each route."""
+    headroom: Mapping[Name, ExactShare] = Field(default_factory=dict)
+    """What the rate that is not safe is kept for; the lines sum to 1 - `safe_factor` exactly."""
+    placement: Mapping[Name, Annotated[tuple[PositiveCount, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    """The device groups that hold a route's replicas, counted from 1."""
+    max_resident_models: PositiveCount | None = None
+    """Models that one device may hold at once."""
+    max_adapters: Count | None = None
+    """Adapters that one device may hold at once."""
 
 
 class Stage(Section):
@@ -121,8 +124,18 @@ class Revisit(Section):
 
     trigger: Name
     measure: Text
-    max: NonNegative
+    """What is measured, in words."""
+    max: NonNegative | None = None
+    """The decision is reopened above it."""
+    min: NonNegative | None = None
+    """The decision is reopened below it."""
     window_ms: DurationMs = Field(alias="window")
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.max is None and self.min is None:
+            raise PydanticCustomError("revisit", "max, min or both")
+        return self
 
 
 class ExampleGiven(Section):

@@ -6,7 +6,10 @@ from typing import Annotated, Self
 from pydantic import Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
 
-from orchid.engine.document.values import Name, PositiveCount, Section, Selector, Share, Text
+from orchid.engine.document.values import Name, PositiveCount, Section, Selector, Share
+
+#: Routes that no model serves: sources without generated text, or a stored answer.
+MODELLESS_ROUTES = ("retrieval_only", "cached")
 
 Edges = Annotated[tuple[PositiveCount, ...], Field(min_length=1, max_length=32)]
 
@@ -43,6 +46,7 @@ class FallbackRule(Section):
 
     from_: Name | None = Field(default=None, alias="from")
     to: Name | None = None
+    """A route, or `retrieval_only` or `cached`, which need no replica and cost nothing."""
     deny: StrictBool = False
     prefer: StrictBool = False
     """True serves these requests by `to` first; false only where `from` can't serve them."""
@@ -57,26 +61,3 @@ class FallbackRule(Section):
                 "fallback_rule", "either from and to together, or deny: true alone, with where"
             )
         return self
-
-
-class RoutingRule(Section):
-    """Sends the selected requests to a route, first match first."""
-
-    where: Selector
-    route: Name
-
-
-class Cascade(Section):
-    """Small first, escalating where the scorer's confidence is under the threshold."""
-
-    small: Name
-    large: Name
-    threshold: Share
-    validated_by: Text
-
-
-class Routing(Section):
-    """How the requested route is chosen where the caller names none."""
-
-    rules: tuple[RoutingRule, ...] = ()
-    cascade: Cascade | None = None

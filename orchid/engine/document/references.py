@@ -8,25 +8,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchid.engine.document.errors import pointer_of
+from orchid.engine.document.quality import MODELLESS_ROUTES
 
 #: Where a route is named; `*` stands for any key or index.
 ROUTE_VALUES = (
     "classes/*/model",
     "fallback/*/from",
-    "fallback/*/to",
     "routing/rules/*/route",
+    "routing/classifier/small",
+    "routing/classifier/large",
     "routing/cascade/small",
     "routing/cascade/large",
     "admission/conservative_route",
-    "examples/*/expect/route",
+    "demand/cells/*/route",
 )
-ROUTE_KEYS = ("demand/model_factor", "fleet/replicas")
+#: Where a route without a model may be named as well.
+SERVED_VALUES = ("fallback/*/to", "examples/*/expect/route")
+ROUTE_KEYS = (
+    "demand/model_factor",
+    "fleet/replicas",
+    "fleet/placement",
+    "admission/live_tokens/per_route",
+    "scheduling/routes",
+)
 SELECTORS = (
     "contract/eligible",
     "gates/segments/*/where",
     "segments/floors/*/where",
     "fallback/*/where",
     "routing/rules/*/where",
+    "routing/always_large/*",
+    "models/*/early_stop/where",
 )
 DIMENSION_KEYS = (
     *SELECTORS,
@@ -57,6 +69,7 @@ def dangling(given: dict[str, Any]) -> list[Dangling]:
     )
     return [
         *_unknown(given, ROUTE_VALUES, ROUTE_KEYS, routes),
+        *_unknown(given, SERVED_VALUES, (), routes and (*routes, *MODELLESS_ROUTES)),
         *_unknown(given, CLASS_VALUES, (), classes),
         *_unknown(given, STRATUM_VALUES, (), ("route", *dimensions)),
         *_unknown(given, (), DIMENSION_KEYS, dimensions),

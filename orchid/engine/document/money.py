@@ -1,0 +1,73 @@
+"""What external upstreams charge, and what a tenant may spend."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from orchid.engine.document.values import (
+    Count,
+    DurationMs,
+    Factor,
+    Name,
+    PositiveCount,
+    Quantity,
+    Section,
+    Usd,
+)
+
+CAPS = (
+    "max_teu",
+    "max_usd",
+    "max_output_tokens",
+    "max_live_token_ms",
+    "max_external_calls",
+)
+
+
+class Budget(Section):
+    """What one tenant may use in a window."""
+
+    tenant: Name | Literal["*"]
+    """A tenant, or `*` for each tenant by itself."""
+    window_ms: DurationMs = Field(alias="window")
+    max_teu: Quantity | None = None
+    """Token-equivalents, reserved ones included."""
+    max_usd: Usd | None = None
+    """Dollars of priced upstreams."""
+    max_output_tokens: PositiveCount | None = None
+    """Output tokens, reserved ones included."""
+    max_live_token_ms: Quantity | None = None
+    """Tokens held in cache times the milliseconds that they were held."""
+    max_external_calls: Count | None = None
+    """Calls to services outside, such as retrieval and features."""
+
+    @model_validator(mode="after")
+    def _some_cap(self) -> Self:
+        if all(getattr(self, cap) is None for cap in CAPS):
+            raise PydanticCustomError("budget", "one of " + ", ".join(CAPS))
+        return self
+
+
+class LongPrompt(Section):
+    """The price of a request whose prompt is over a length; it holds for the whole request."""
+
+    above_tokens: PositiveCount
+    input_usd_per_million: Usd
+    output_usd_per_million: Usd
+
+
+class Price(Section):
+    """Dollars of a million tokens at an external upstream."""
+
+    input_usd_per_million: Usd
+    """Of input tokens that no cache held."""
+    cached_input_usd_per_million: Usd | None = None
+    """Of input tokens read from the upstream's cache; absent means the price of input."""
+    cache_write_usd_per_million: Usd | None = None
+    """Of input tokens written to it; absent means the price of input."""
+    output_usd_per_million: Usd
+    """Of output tokens, reasoning included."""
+    batch_factor: Factor | None = None
+    """Price of deferred work that the upstream runs as a batch, over its usual price."""
+    long_prompt: LongPrompt | None = None

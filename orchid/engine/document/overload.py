@@ -1,0 +1,83 @@
+"""The rungs of the overload ladder: in which order work is shed, and when each begins and ends."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from orchid.engine.document.values import DurationMs, Section, Share
+
+OverloadRung = Literal[
+    "stop_shadow", "defer_async", "cap_optional_output", "compact_fallback", "reject_infeasible"
+]
+
+
+class Thresholds(Section):
+    """Bounds on what waits and what is held; never on utilisation or total latency."""
+
+    queue_wait_ms: DurationMs | None = Field(default=None, alias="queue_wait")
+    """Longest wait in the queue."""
+    queued: Share | None = None
+    """Queued work as a part of `admission.max_queued_teu`."""
+    live_tokens: Share | None = None
+    """Tokens held, as a part of what the pool's devices hold."""
+
+
+class OverloadStep(Section):
+    """One rung with its own way in and out."""
+
+    rung: OverloadRung
+    enter: Thresholds | None = None
+    """Reaching any of them enters the rung; absent keys keep the rung's default."""
+    leave: Thresholds | None = None
+    """All must be undercut before the rung is left; absent keys keep the rung's default."""
+    dwell_ms: DurationMs = Field(default=2_000, alias="dwell")
+    """The rung lasts at least so long."""
+    steady_for_ms: DurationMs = Field(default=2_000, alias="steady_for")
+    """How long the leave thresholds must have held."""
+
+
+def _form(value: object) -> str:
+    return "name" if isinstance(value, str) else "settings"
+
+
+Overload = Annotated[
+    tuple[
+        Annotated[
+            Annotated[OverloadRung, Tag("name")] | Annotated[OverloadStep, Tag("settings")],
+            Discriminator(_form),
+        ],
+        ...,
+    ],
+    Field(max_length=5),
+]
+
+
+def _thresholds(wait_ms: int, queued: float, live_tokens: float) -> Thresholds:
+    return Thresholds(queue_wait=wait_ms, queued=queued, live_tokens=live_tokens)
+
+
+#: (enter, leave) of a rung that names none: later rungs need more, and all end at the same calm.
+DEFAULTS: Mapping[OverloadRung, tuple[Thresholds, Thresholds]] = {
+    "stop_shadow": (_thresholds(150, 0.25, 0.80), _thresholds(50, 0.10, 0.60)),
+    "defer_async": (_thresholds(225, 0.35, 0.85), _thresholds(50, 0.10, 0.65)),
+    "cap_optional_output": (_thresholds(300, 0.45, 0.90), _thresholds(75, 0.10, 0.70)),
+    "compact_fallback": (_thresholds(375, 0.50, 0.93), _thresholds(75, 0.10, 0.75)),
+    "reject_infeasible": (_thresholds(600, 0.80, 0.97), _thresholds(150, 0.25, 0.85)),
+}
+
+
+def step_of(item: OverloadRung | OverloadStep) -> OverloadStep:
+    """The item with every threshold filled in."""
+    step = OverloadStep(rung=item) if isinstance(item, str) else item
+    enter, leave = DEFAULTS[step.rung]
+    return step.model_copy(
+        update={"enter": _filled(step.enter, enter), "leave": _filled(step.leave, leave)}
+    )
+
+
+def _filled(given: Thresholds | None, default: Thresholds) -> Thresholds:
+    if given is None:
+        return default
+    named = {name: getattr(given, name) for name in given.model_fields_set}
+    return default.model_copy(update=named)
