@@ -73,7 +73,8 @@ class ProblemPages:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if request.user.is_authenticated and "Cache-Control" not in response.headers:
+        # In this order: to ask who it is makes an answer vary by cookie, also a public one.
+        if "Cache-Control" not in response.headers and request.user.is_authenticated:
             add_never_cache_headers(response)
         return response
 

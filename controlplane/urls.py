@@ -38,6 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include(ingest_api.api_urlpatterns)),
     path("api/v1/", include(gates_api.api_urlpatterns)),
     path("api/v1/", include(releases_api.api_urlpatterns)),
+    path("", include(policies_api.root_urlpatterns)),
     # What OTLP senders expect at the root. The edges have an entry of their own, beside Django.
     path("", include(ingest_api.root_urlpatterns)),
 ]

@@ -1,7 +1,7 @@
 """A document as people read it: its sections as tables, its text, two texts side by side."""
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,7 +13,6 @@ from controlplane.web import Column, Table
 from orchid.engine import capacity, economics, memory
 from orchid.engine.document.canonical import normalised
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.pricing import ClassDemand, demand_by_class
 
 CONTEXT_LINES = 3
 
@@ -68,41 +67,6 @@ def residency_table(ledger: memory.Residency) -> Table:
         [Column("Line"), Column("GiB", numeric=True)],
         [*lines, (f"Device ({closing})", f"{ledger.device_gib:f}")],
     )
-
-
-def demand_table(document: PolicyDocument) -> Table:
-    """Largest demand first, because request counts mislead."""
-    priced = sorted(
-        demand_by_class(document).items(), key=lambda item: item[1].share_of_teu, reverse=True
-    )
-    columns = [Column("Class"), Column("Route")]
-    numbers = ("Input", "Max output", "Requests/s", "of requests", "TEU each", "TEU/s", "of TEU")
-    return Table(
-        "Demand by class",
-        [*columns, *(Column(label, numeric=True) for label in numbers)],
-        [
-            (
-                name,
-                document.classes[name].model,
-                f"{document.classes[name].input_tokens:,}",
-                f"{document.classes[name].max_output_tokens:,}",
-                figures.shortest(demand.requests_per_s),
-                figures.percent(demand.share_of_requests),
-                figures.shortest(demand.teu_per_request),
-                figures.shortest(demand.teu_per_s),
-                figures.percent(demand.share_of_teu),
-            )
-            for name, demand in priced
-        ]
-        + [_demand_of_all([demand for _, demand in priced])],
-    )
-
-
-def _demand_of_all(demands: Sequence[ClassDemand]) -> tuple[str, ...]:
-    requests = sum((demand.requests_per_s for demand in demands), Decimal())
-    teu = sum((demand.teu_per_s for demand in demands), Decimal())
-    shown = figures.shortest(requests), figures.shortest(teu)
-    return ("Together", "", "", "", shown[0], "", "", shown[1], "")
 
 
 def as_yaml(given: dict[str, Any]) -> str:

@@ -26,7 +26,8 @@ class DocumentForm(forms.Form):
     title = forms.CharField(max_length=200, help_text="What changes, in one line.")
     document = forms.CharField(
         label="Policy document (YAML or JSON)",
-        widget=forms.Textarea(attrs={"rows": 28, "class": "code", "spellcheck": "false"}),
+        strip=False,  # a fault is told by its line in the text as it was sent
+        widget=forms.Textarea,
     )
 
 

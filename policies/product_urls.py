@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from policies import views
+from policies.views import generations
 
 app_name = "products"
-urlpatterns = [path("new", views.new_product, name="new")]
+urlpatterns = [path("new", generations.new_product, name="new")]

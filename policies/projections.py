@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Model as Row
 
 from controlplane.errors import Invalid
+from orchid.engine.clocks import latency_gates
 from orchid.engine.document.canonical import manifest_digest, manifest_of
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import where_key
@@ -90,12 +91,7 @@ def gate_bounds(revision: Revision, document: PolicyDocument) -> list[GateBound]
     """One row a gate that the document has, under the name of its key."""
     gates = document.gates
     sampled: list[tuple[str, Any, Any, int | None]] = [
-        (
-            "completion_p95_ms",
-            gates.completion_p95_ms,
-            gates.completion_p95_ms.max,
-            gates.completion_p95_ms.minimum_sample,
-        ),
+        *((name, gate, gate.max, gate.minimum_sample) for name, gate in latency_gates(document).items()),
         (
             "cost_per_success_usd",
             gates.cost_per_success_usd,
@@ -106,8 +102,6 @@ def gate_bounds(revision: Revision, document: PolicyDocument) -> list[GateBound]
         ("attainment", gates.attainment, gates.attainment.min, gates.attainment.minimum_sample),
         ("violations", gates.violations, gates.violations.max, None),
     ]
-    if first := gates.first_token_p95_ms:
-        sampled.append(("first_token_p95_ms", first, first.max, first.minimum_sample))
     return [
         GateBound(
             revision=revision,

@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from policies import views
+from policies.views import editing, generations
 
 app_name = "policies"
 urlpatterns = [
-    path("generations/", views.generations, name="generations"),
-    path("generations/new", views.new_generation, name="new_generation"),
-    path("generations/<int:number>/", views.generation, name="generation"),
-    path("generations/<int:number>/revise", views.revise, name="revise"),
-    path("generations/<int:number>/diff/<int:base>/", views.difference, name="difference"),
+    path("generations/", generations.generations, name="generations"),
+    path("generations/new", editing.new_generation, name="new_generation"),
+    path("generations/<int:number>/", generations.generation, name="generation"),
+    path("generations/<int:number>/revise", editing.revise, name="revise"),
+    path("generations/<int:number>/diff/<int:base>/", generations.difference, name="difference"),
 ]

@@ -21,6 +21,7 @@ OTHER = "orchid-small"
 OPEN = {
     *("login", "logout", "password-reset", "password-reset/sent", "password-reset/done"),
     *("password-reset/<uidb64>/<token>", "invitations/<str:secret>", "healthz", "metrics"),
+    "schemas/orchid.policy.v1.json",
 }
 P = Permission
 API, PAGES = "api/v1/", "products/<slug:slug>/"

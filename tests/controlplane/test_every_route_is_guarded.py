@@ -19,6 +19,7 @@ OPEN = {
     "password-reset/done",
     "password-reset/<uidb64>/<token>",
     "invitations/<str:secret>",
+    "schemas/orchid.policy.v1.json",
 }
 SAMPLES = {
     "<slug:slug>": "orchid-demo",
