@@ -15,6 +15,8 @@ class Metric(models.TextChoices):
 
     COMPLETION = "completion_p95_ms", "Completion p95"
     FIRST_TOKEN = "first_token_p95_ms", "First token p95"
+    OUTPUT_TOKEN = "time_per_output_token_p95_ms", "Time per output token p95"
+    TOKEN_GAP = "inter_token_gap_p95_ms", "Longest token gap p95"
     COST = "cost_per_success_usd", "Cost per success"
     UTILITY = "utility", "Utility index"
     ATTAINMENT = "attainment", "Attainment"
@@ -33,3 +35,16 @@ class EvidenceKind(models.TextChoices):
 #: Kinds whose score can clear a floor. Online outcomes alone never do, and a policy or adversarial
 #: suite looks for violations, not for usefulness.
 SCORING_KINDS = (EvidenceKind.FROZEN_SUITE, EvidenceKind.SHADOW, EvidenceKind.HUMAN)
+
+
+class DiffStatus(models.TextChoices):
+    """Where a decision diff over recorded requests stands."""
+
+    QUEUED = "queued", "Waits for a worker"
+    RUNNING = "running", "Being compared"
+    DONE = "done", "Compared"
+    FAILED = "failed", "Failed"
+
+    @classmethod
+    def open(cls) -> tuple["DiffStatus", ...]:
+        return cls.QUEUED, cls.RUNNING

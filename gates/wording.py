@@ -8,7 +8,7 @@ from gates.states import Metric
 #: Decimal text as it is stored, or a float by its shortest spelling.
 Given = str | float
 
-_TIMES = (Metric.COMPLETION, Metric.FIRST_TOKEN)
+_TIMES = (Metric.COMPLETION, Metric.FIRST_TOKEN, Metric.OUTPUT_TOKEN, Metric.TOKEN_GAP)
 #: For the others less is better.
 MORE_IS_BETTER = frozenset({Metric.UTILITY, Metric.ATTAINMENT})
 _SIGNS = {True: "≥", False: "≤"}

@@ -91,7 +91,10 @@ def gate_bounds(revision: Revision, document: PolicyDocument) -> list[GateBound]
     """One row a gate that the document has, under the name of its key."""
     gates = document.gates
     sampled: list[tuple[str, Any, Any, int | None]] = [
-        *((name, gate, gate.max, gate.minimum_sample) for name, gate in latency_gates(document).items()),
+        *(
+            (name, gate, gate.max, gate.minimum_sample)
+            for name, gate in latency_gates(document).items()
+        ),
         (
             "cost_per_success_usd",
             gates.cost_per_success_usd,

@@ -10,15 +10,12 @@ from typing import NamedTuple
 
 from ingest.models import RollupDelta
 from orchid.engine import outcome
+from orchid.engine.clocks import CLOCK_OF_GATE, LatencyBound, latency_bounds
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import bucket_of
-from orchid.engine.outcome import LatencyBound
 from orchid.engine.segments import segment_key
 from orchid.engine.wire.records import RequestRecord
 from policies.models import GateBound, Product
-
-#: The clocks whose gates need exact counts, by the gate's metric.
-_CLOCKS = {"completion_p95_ms": "completion", "first_token_p95_ms": "first_token"}
 
 
 @dataclass(frozen=True)
@@ -63,9 +60,9 @@ def append_deltas(product: Product, counted: Iterable[Counted]) -> None:
 def bounds_of(product: Product) -> tuple[LatencyBound, ...]:
     """Every latency bound that a generation of the product has: any of them may come to be live."""
     rows = GateBound.objects.filter(
-        revision__generation__product=product, metric__in=_CLOCKS
+        revision__generation__product=product, metric__in=CLOCK_OF_GATE
     ).values_list("metric", "bound")
-    bounds = {LatencyBound(_CLOCKS[metric], float(bound)) for metric, bound in rows}
+    bounds = {LatencyBound(CLOCK_OF_GATE[metric], float(bound)) for metric, bound in rows}
     return tuple(sorted(bounds, key=lambda bound: bound.key))
 
 
@@ -76,7 +73,7 @@ def summed(counted: Iterable[Counted], bounds: Sequence[LatencyBound]) -> dict[K
     for one in counted:
         digest = one.record.digest or ""
         if digest not in counted_bounds:
-            counted_bounds[digest] = frozenset(bounds) | set(outcome.latency_bounds(one.document))
+            counted_bounds[digest] = frozenset(bounds) | set(latency_bounds(one.document))
         key = _key(one)
         sums.setdefault(key, Sums(dict(one.record.segment)))
         _add(sums[key], one, counted_bounds[digest])

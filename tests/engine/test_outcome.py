@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orchid.engine import outcome
+from orchid.engine.clocks import LatencyBound, latency_bounds
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.load import LoadedDocument
 from orchid.engine.document.model import PolicyDocument
@@ -15,7 +16,8 @@ from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRec
 
 STANDARD = {"task": "assistant", "tenant_class": "standard"}
 PREMIUM = {"task": "assistant", "tenant_class": "premium"}
-SUCCESS = {"completed", "policy_valid", "deadline_valid", "technical_success"}
+SUCCESS = {"completed", "policy_valid", "deadline_valid", "technical_success", "safely_served"}
+COUNTED = {"latency_counted", "inter_token_counted"}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,7 @@ def counted(policy: PolicyDocument, **changes: Any) -> frozenset[str]:
 
 def test_a_whole_valid_answer_in_time_is_a_technical_success(policy: PolicyDocument) -> None:
     found = counted(policy)
-    assert found == {"offered", "eligible", "admitted", "latency_counted", *SUCCESS}
+    assert found == {"offered", "eligible", "admitted", *COUNTED, *SUCCESS}
     assert found <= set(outcome.COUNTERS)
 
 
@@ -132,12 +134,72 @@ def test_latency_counts_what_never_answered_as_slower_than_any_bound(
 
 
 def test_a_bound_is_kept_up_to_and_with_itself(policy: PolicyDocument) -> None:
-    bounds = outcome.latency_bounds(policy)
+    bounds = latency_bounds(policy)
     assert [bound.key for bound in bounds] == ["completion<=1500"]
     kept = outcome.within(request(policy, completion_ms=1500.0), policy, bounds)
     missed = outcome.within(request(policy, completion_ms=1500.01), policy, bounds)
     assert kept == {"completion<=1500"}
     assert not missed
+
+
+GAP, PACE = LatencyBound("inter_token", 200.0), LatencyBound("time_per_output_token", 10.0)
+
+
+def kept(policy: PolicyDocument, **changes: Any) -> frozenset[str]:
+    return outcome.within(request(policy, **changes), policy, (GAP, PACE))
+
+
+def test_the_time_per_output_token_is_what_passed_after_the_first_by_the_others(
+    policy: PolicyDocument,
+) -> None:
+    # 31 tokens, the first at 90 ms: 30 more by 390 ms are 10 ms each.
+    assert PACE.key in kept(policy, output_tokens=31, completion_ms=390.0)
+    assert PACE.key not in kept(policy, output_tokens=31, completion_ms=390.1)
+    assert PACE.key not in kept(policy, output_tokens=31, first_token_ms=None)
+    assert PACE.key not in kept(policy, output_tokens=None)
+
+
+def test_the_longest_gap_is_a_clock_of_its_own(policy: PolicyDocument) -> None:
+    assert kept(policy, output_tokens=400, max_gap_ms=200.0) == {GAP.key, PACE.key}
+    assert kept(policy, output_tokens=400, max_gap_ms=200.1) == {PACE.key}
+    assert kept(policy, output_tokens=400, max_gap_ms=None) == {PACE.key}
+
+
+def test_a_single_token_has_no_time_between_tokens_and_is_in_no_share_of_it(
+    policy: PolicyDocument,
+) -> None:
+    single = counted(policy, output_tokens=1, max_gap_ms=1.0)
+    assert "latency_counted" in single
+    assert "inter_token_counted" not in single
+    assert not kept(policy, output_tokens=1, max_gap_ms=1.0)
+    assert {GAP.population, PACE.population} == {"inter_token_counted"}
+
+
+def test_what_never_answered_counts_against_every_clock(policy: PolicyDocument) -> None:
+    cut = {"outcome": "timed_out", "output_tokens": 1, "max_gap_ms": 1.0}
+    assert counted(policy, **cut) >= COUNTED
+    assert not kept(policy, **cut)
+
+
+def test_a_late_or_honestly_empty_answer_is_safe_and_no_goodput(policy: PolicyDocument) -> None:
+    late = counted(policy, completion_ms=9_000.0)
+    assert "safely_served" in late
+    assert "technical_success" not in late
+    accepting = policy.model_copy(
+        update={"contract": policy.contract.model_copy(update={"accepts": ("retrieval_only",)})}
+    )
+    sources = request(
+        policy, attempts=(attempt(policy, "retrieval_only"),), policy_valid=None, schema_valid=None
+    )
+    assert "safely_served" in outcome.populations(sources, accepting)
+    assert "technical_success" not in outcome.populations(sources, accepting)
+    assert "safely_served" not in outcome.populations(sources, policy)
+
+
+def test_an_invalid_or_cut_answer_is_never_safe(policy: PolicyDocument) -> None:
+    assert "safely_served" not in counted(policy, schema_valid=False)
+    assert "safely_served" not in counted(policy, policy_valid=None)
+    assert "safely_served" not in counted(policy, outcome="truncated")
 
 
 def test_own_devices_need_no_price_and_outside_attempts_do(policy: PolicyDocument) -> None:

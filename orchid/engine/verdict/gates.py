@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from orchid.engine.clocks import LatencyBound, bound_of, latency_gates
 from orchid.engine.document.contract import GatedSegment, LatencyGate
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.economics import ledger_usd_between
 from orchid.engine.histogram import count_within, percentile_ms
-from orchid.engine.outcome import LatencyBound
 from orchid.engine.segments import Where, floor_for
 from orchid.engine.verdict import cost, design_effect, shares, utility, violations
 from orchid.engine.verdict.result import Levels, Result
@@ -84,7 +84,7 @@ def judge(document: PolicyDocument, observed: Observed) -> Judged:
 
 def levels_of(document: PolicyDocument) -> Levels:
     """Error levels with the number of results that chance alone could fail."""
-    statistical = 2 + len(_latency_gates(document))
+    statistical = 2 + len(latency_gates(document))
     tests = statistical * len(scopes(document))
     return Levels(document.gates.alpha_pass, document.gates.alpha_fail, tests)
 
@@ -106,19 +106,11 @@ def _scope(segment: GatedSegment) -> Scope:
 def _statistical(
     document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels
 ) -> Iterator[Result]:
-    for metric, clock, gate in _latency_gates(document):
-        yield _latency(document, scope, totals, levels, (metric, clock, gate))
+    for metric, gate in latency_gates(document).items():
+        yield _latency(document, scope, totals, levels, (metric, gate))
     yield _utility(document, scope, totals, levels)
     yield _attainment(document, scope, totals, levels)
     yield _violations(document, scope, totals)
-
-
-def _latency_gates(document: PolicyDocument) -> list[tuple[str, str, LatencyGate]]:
-    named = [
-        ("completion_p95_ms", "completion", document.gates.completion_p95_ms),
-        ("first_token_p95_ms", "first_token", document.gates.first_token_p95_ms),
-    ]
-    return [(metric, clock, gate) for metric, clock, gate in named if gate is not None]
 
 
 def _latency(
@@ -126,17 +118,17 @@ def _latency(
     scope: Scope,
     totals: Totals,
     levels: Levels,
-    named: tuple[str, str, LatencyGate],
+    named: tuple[str, LatencyGate],
 ) -> Result:
-    metric, clock, gate = named
-    bound = LatencyBound(clock, float(gate.max))
+    metric, gate = named
+    bound = bound_of(metric, gate)
     within, exact = _within(totals, bound)
-    blocks = [(b.within.get(bound.key, 0), b.latency_counted) for b in totals.blocks]
+    blocks = [(b.within.get(bound.key, 0), b.of(bound.population)) for b in totals.blocks]
     effect = design_effect.estimate(blocks, document.gates.design_effect_prior)
     minimum = scope.minimum or gate.minimum_sample
-    counts = shares.Counts(within, totals.of("latency_counted"), minimum, effect)
+    counts = shares.Counts(within, totals.of(bound.population), minimum, effect)
     # The rollups' histogram follows the completion clock; other clocks have exact shares only.
-    shown = percentile_ms(totals.histogram, QUANTILE) if clock == "completion" else None
+    shown = percentile_ms(totals.histogram, QUANTILE) if bound.clock == "completion" else None
     return shares.latency(
         metric,
         scope.name,

@@ -17,6 +17,8 @@ from orchid.engine.histogram import merge_all
 from orchid.engine.segments import Where, matches, most_specific, segment_key
 from orchid.engine.verdict.utility import Cell, Scores, index_of
 
+#: What the bounds of latency gates are shares of.
+LATENCY_POPULATIONS = ("latency_counted", "inter_token_counted")
 SERVED = ("completed", "bounded", "early_terminated")
 
 
@@ -73,8 +75,13 @@ class Block:
 
     eligible: int = 0
     successes: int = 0
-    latency_counted: int = 0
+    counted: dict[str, int] = field(default_factory=dict)
+    """By the population that a latency gate speaks of."""
     within: dict[str, int] = field(default_factory=dict)
+
+    def of(self, population: str) -> int:
+        """How many requests of the block a latency gate's population holds."""
+        return self.counted.get(population, 0)
 
 
 @dataclass(slots=True)
@@ -185,7 +192,8 @@ def _blocks(groups: Iterable[Group], coverage: Coverage) -> list[Block]:
         for row in group.rows:
             block = steps.setdefault(row.step_at, Block())
             block.eligible += row.counters.get("eligible", 0)
-            block.latency_counted += row.counters.get("latency_counted", 0)
+            for population in LATENCY_POPULATIONS:
+                _add(block.counted, {population: row.counters.get(population, 0)})
             _add(block.within, row.within)
             if covered:
                 block.successes += _successes(row, fallback)

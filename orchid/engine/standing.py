@@ -1,0 +1,214 @@
+"""How a document judges what a record says in words: admitted, valid, sound, a violation, unpriced.
+
+Facts come from small vocabularies, so a million records have few distinct ones, and each needs to
+be judged once. What also depends on a clock is left open here, under the name of the condition.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from orchid.engine.document.canonical import manifest_digest
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.segments import fallbacks_for, matches
+from orchid.engine.timing import deadline_ms
+
+ADMITTING_ACTIONS = frozenset({"admit", "fallback", "bound"})
+DELIVERED_OUTCOMES = frozenset({"completed", "bounded", "early_terminated"})
+#: Outcomes that only count as a complete answer where the contract accepts the rung.
+CONDITIONAL_OUTCOMES = frozenset({"bounded", "early_terminated"})
+#: Routes without a generated text; successes only where the contract accepts them.
+CONDITIONAL_ROUTES = frozenset({"retrieval_only", "cached"})
+
+_COUNTED_OUTCOMES = frozenset(
+    {"cancelled", "timed_out", "failed", "truncated", "lost", "bounded", "early_terminated"}
+)
+
+
+class Facts(NamedTuple):
+    """What a record says in words of bounded vocabularies; equal facts have equal standing."""
+
+    outcome: str
+    eligible: bool | None
+    class_: str
+    segment: tuple[tuple[str, str], ...]
+    action: str
+    route: str
+    manifest: str
+    policy_valid: bool | None
+    schema_valid: bool | None
+    unpaid: frozenset[tuple[str, bool]]
+    """Where attempts without a price ran, and whether they called outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a document makes of facts: populations by what they still depend on."""
+
+    always: frozenset[str]
+    if_in_time: frozenset[str]
+    if_gaps: frozenset[str]
+    """Joined by a response of more than one token."""
+    delivered: bool
+    latency_counted: bool
+    deadline_ms: float
+    """The declared one; the caller's own is a clock."""
+
+
+def standing_of(facts: Facts, document: PolicyDocument) -> Standing:
+    """The facts as the document judges them.
+
+    An ineligible request is offered and ineligible, and in no denominator: only its outcome's own
+    name, its violation and its price still show.
+    """
+    eligible, delivered = is_eligible(facts, document), is_delivered(facts)
+    counted = eligible and _counts_for_latency(facts)
+    always = {"offered", "eligible" if eligible else "ineligible"} | _in_any_case(facts, document)
+    in_time: set[str] = set()
+    if eligible:
+        always |= _by_result(facts, document)
+        in_time = _by_time(facts, document)
+    gaps = {"inter_token_counted"} if counted else set()
+    return Standing(
+        frozenset(always if delivered else always | gaps),
+        frozenset(in_time),
+        frozenset(gaps if delivered else ()),
+        delivered,
+        counted,
+        float(deadline_ms(document, facts.class_)),
+    )
+
+
+def is_eligible(facts: Facts, document: PolicyDocument) -> bool:
+    """Whether the contract's population covers the request; the edge's own word wins."""
+    if facts.eligible is not None:
+        return facts.eligible
+    return matches(document.contract.eligible, dict(facts.segment))
+
+
+def is_admitted(facts: Facts) -> bool:
+    """Whether admission took the request on, whole, by fallback or bounded."""
+    return facts.action in ADMITTING_ACTIONS
+
+
+def is_delivered(facts: Facts) -> bool:
+    """Whether a response was handed over as a whole one: never a truncated or cut one."""
+    return facts.outcome in DELIVERED_OUTCOMES
+
+
+def is_violation(facts: Facts) -> bool:
+    """A response delivered as complete although policy or schema validation said no.
+
+    Unknown is neither a violation nor a success, and a response that the validator stopped was
+    never delivered.
+    """
+    return is_delivered(facts) and (facts.policy_valid is False or facts.schema_valid is False)
+
+
+def has_unknown_price(facts: Facts, document: PolicyDocument) -> bool:
+    """Whether an attempt outside the generation's own fleet has no known price.
+
+    Own devices are paid by the ledger, so their attempts need no price of their own.
+    """
+    own = {*document.models, *CONDITIONAL_ROUTES}
+    return any(outside or place not in own for place, outside in facts.unpaid)
+
+
+def _in_any_case(facts: Facts, document: PolicyDocument) -> set[str]:
+    """Populations that an ineligible request is counted in as well."""
+    found = ({facts.outcome} & _COUNTED_OUTCOMES) | _by_decision(facts)
+    if is_violation(facts):
+        found.add("violation")
+    if has_unknown_price(facts, document):
+        found.add("unpriced")
+    if _mismatched(facts, document):
+        found.add("manifest_mismatch")
+    return found
+
+
+def _by_decision(facts: Facts) -> set[str]:
+    found = {"admitted"} if is_admitted(facts) else set()
+    if facts.action == "reject" or facts.outcome == "rejected":
+        found.add("rejected")
+    if facts.action == "defer" or facts.outcome == "deferred":
+        found.add("deferred")
+    if facts.action == "fallback":
+        found.add("fallback")
+    return found
+
+
+def _by_result(facts: Facts, document: PolicyDocument) -> set[str]:
+    found = {"latency_counted"} if _counts_for_latency(facts) else set()
+    if facts.outcome == "completed":
+        found.add("completed")
+    if _is_valid(facts):
+        found.add("policy_valid")
+    if _is_safe(facts, document):
+        found.add("safely_served")
+    return found
+
+
+def _by_time(facts: Facts, document: PolicyDocument) -> set[str]:
+    """Populations of a delivered response that was in time."""
+    if not is_delivered(facts):
+        return set()
+    success = _is_valid(facts) and _is_sound(facts, document)
+    return {"deadline_valid", "technical_success"} if success else {"deadline_valid"}
+
+
+def _is_valid(facts: Facts) -> bool:
+    return is_delivered(facts) and facts.policy_valid is True and facts.schema_valid is True
+
+
+def _is_safe(facts: Facts, document: PolicyDocument) -> bool:
+    """Valid, or honestly empty: sources without a generated text, where the contract accepts them.
+
+    Such an answer has no text to validate, so not knowing is enough; being late takes nothing from
+    its safety.
+    """
+    honest = facts.route in CONDITIONAL_ROUTES and not is_violation(facts)
+    return (_is_valid(facts) or honest) and _is_sound(facts, document)
+
+
+def _is_sound(facts: Facts, document: PolicyDocument) -> bool:
+    """The rules of a success that are about how the response came to be."""
+    return (
+        is_admitted(facts)
+        and _is_whole(facts, document)
+        and _route_is_allowed(facts, document)
+        and _ran_under_the_manifest(facts, document)
+    )
+
+
+def _is_whole(facts: Facts, document: PolicyDocument) -> bool:
+    if facts.outcome in CONDITIONAL_OUTCOMES:
+        return facts.outcome in document.contract.accepts
+    return facts.outcome == "completed"
+
+
+def _route_is_allowed(facts: Facts, document: PolicyDocument) -> bool:
+    """The class's own route, one that its segment may fall back to, or an accepted rung."""
+    if facts.route in CONDITIONAL_ROUTES:
+        return facts.route in document.contract.accepts
+    declared = document.classes.get(facts.class_)
+    if declared is None:
+        return False
+    if facts.route == declared.model:
+        return True
+    return facts.route in fallbacks_for(document, declared.model, dict(facts.segment))
+
+
+def _ran_under_the_manifest(facts: Facts, document: PolicyDocument) -> bool:
+    if facts.route in CONDITIONAL_ROUTES:
+        return True
+    model = document.models.get(facts.route)
+    return model is not None and facts.manifest == manifest_digest(model)
+
+
+def _mismatched(facts: Facts, document: PolicyDocument) -> bool:
+    """A manifest was stated and it is not the generation's; an unstated one is only unknown."""
+    model = document.models.get(facts.route)
+    return bool(facts.manifest) and model is not None and facts.manifest != manifest_digest(model)
+
+
+def _counts_for_latency(facts: Facts) -> bool:
+    return is_admitted(facts) and facts.outcome not in {"cancelled", "rejected", "deferred"}
