@@ -14,7 +14,7 @@ from orchid.edge.metrics import Metrics
 from orchid.edge.pools import PoolEndpoint
 from orchid.edge.queue import Turns, latest_start_ms
 from orchid.engine.admission.decide import decide
-from orchid.engine.admission.overload import Overload, observe
+from orchid.engine.admission.overload import NORMAL, Ladder, Sample, ladder_rules, observe
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest, Decision
 from orchid.engine.admission.state import AdmissionState
@@ -67,7 +67,7 @@ class Service:
         self.state = AdmissionState()
         self.open: dict[str, OpenAttempt] = {}
         self.endpoints: dict[str, PoolEndpoint] = {}
-        self._overload = Overload()
+        self._ladder: Ladder = NORMAL
         self._turns = Turns()
         self._asking: dict[str, asyncio.Task[Granted | Refused]] = {}
         self._granted: dict[str, Granted] = {}  # by request id, while its attempt is open
@@ -116,8 +116,12 @@ class Service:
         """Decide, or wait in the queue and ask again at each release and at the last moment."""
         pool = self.state.pools.get(policy.pool)
         if pool is not None:
-            self._overload = observe(self._overload, pool, policy, self.now_ms())
-            self.state.compact_first = self._overload.compact_first
+            room = float(policy.document.admission.max_queued_teu) or 1.0
+            wait_ms, queued = pool.wait_ms(self.now_ms()), float(pool.queued_teu()) / room
+            held = self.state.live_tokens(pool=policy.pool) / policy.live_tokens_of_pool
+            rules, sample = ladder_rules(policy.document), Sample(wait_ms, queued, held)
+            self._ladder = observe(self._ladder, sample, rules, self.now_ms())
+            self.state.compact_first = bool(self._ladder.compact)
         try:
             while True:
                 decision = decide(request, self.state, policy, self.now_ms())
@@ -237,7 +241,7 @@ class Service:
             publication=publication,
             cohort=cohort,
             admission_ms=max(0.0, self.now_ms() - decision.shape.request.arrived_ms),
-            load_state="compact_fallback" if self._overload.compact_first else "normal",
+            load_state=self._ladder.name,
         )
 
     async def _end(self, attempt_id: str, record: RequestRecord) -> None:

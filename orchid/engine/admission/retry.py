@@ -1,0 +1,86 @@
+"""What retries may cost: a share of the first tries of the same window, in every measure named.
+
+Counted on what was admitted, so that upstream sees at most (1 + budget) times the first tries,
+however often clients ask. Windows lie end to end from time zero; only the present one is kept.
+"""
+
+import math
+from typing import Literal
+
+import msgspec
+
+from orchid.engine.document.model import PolicyDocument
+
+Measure = Literal["attempts", "teu", "live_tokens"]
+MEASURES: tuple[Measure, ...] = ("attempts", "teu", "live_tokens")
+
+# TEU and tokens of first tries are sums of floats: a retry that fits exactly must not fail by it.
+ROUNDING = 1e-9
+
+
+class RetryRules(msgspec.Struct, frozen=True, gc=False):
+    """The bounds of a document's `admission.retry`; `counted` says which of MEASURES count."""
+
+    budget: float
+    window_ms: float
+    attempts_per_request: int
+    counted: tuple[bool, bool, bool] = (True, True, True)
+
+
+def retry_rules(document: PolicyDocument) -> RetryRules:
+    declared = document.admission.retry
+    attempts, teu, live_tokens = (measure in declared.count for measure in MEASURES)
+    return RetryRules(
+        budget=declared.budget,
+        window_ms=float(declared.window_ms),
+        attempts_per_request=declared.attempts_per_request,
+        counted=(attempts, teu, live_tokens),
+    )
+
+
+class RetryLedger(msgspec.Struct):
+    """First tries and retries of one window, each in attempts, TEU and live tokens."""
+
+    window: int = -1
+    first: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    retried: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def exhausted(
+        self, attempt: int, teu: float, live_tokens: int, rules: RetryRules, now_ms: float
+    ) -> float | None:
+        """None when the attempt may go; else milliseconds until the window ends.
+
+        Infinite when the request has used up its own attempts: no window gives it another.
+        """
+        if attempt <= 1:
+            return None
+        if attempt > rules.attempts_per_request:
+            return math.inf
+        window = int(now_ms // rules.window_ms)
+        asked = (1.0, teu, float(live_tokens))
+        if window == self.window and self._fits(asked, rules):
+            return None
+        return (window + 1) * rules.window_ms - now_ms
+
+    def note(
+        self, attempt: int, teu: float, live_tokens: int, rules: RetryRules, now_ms: float
+    ) -> None:
+        """Count an admitted attempt, at what it reserved."""
+        window = int(now_ms // rules.window_ms)
+        if window != self.window:
+            self.window, self.first, self.retried = window, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        if attempt <= 1:
+            a, b, c = self.first
+            self.first = (a + 1.0, b + teu, c + live_tokens)
+        else:
+            a, b, c = self.retried
+            self.retried = (a + 1.0, b + teu, c + live_tokens)
+
+    def _fits(self, asked: tuple[float, float, float], rules: RetryRules) -> bool:
+        return all(
+            used + more <= rules.budget * first + ROUNDING * (first + 1.0)
+            for used, more, first, counts in zip(
+                self.retried, asked, self.first, rules.counted, strict=True
+            )
+            if counts
+        )
