@@ -72,7 +72,7 @@ class QueueWeights(Section):
     """Of the time left over the deadline."""
     attained: NonNegative = 1.0
     """Of what the tenant's share has got over what it is entitled to."""
-    remaining: NonNegative = 1.0
+    remaining: NonNegative = 0.1
     """Of the request's remaining work over the median."""
     age: NonNegative = 1.0
     """Of the time waited over the age bound; it counts in the request's favour."""

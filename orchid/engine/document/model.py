@@ -61,4 +61,5 @@ class PolicyDocument(Section):
     @property
     def overload_steps(self) -> tuple[OverloadStep, ...]:
         """The declared rungs in their order, with every threshold filled in."""
-        return tuple(step_of(item) for item in self.overload)
+        deadline_ms = self.contract.deadline_ms
+        return tuple(step_of(item, deadline_ms) for item in self.overload)

@@ -1,7 +1,7 @@
 """The rungs of the overload ladder: in which order work is shed, and when each begins and ends."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Discriminator, Field, Tag
 
@@ -53,24 +53,33 @@ Overload = Annotated[
 ]
 
 
-def _thresholds(wait_ms: int, queued: float, live_tokens: float) -> Thresholds:
-    return Thresholds(queue_wait=wait_ms, queued=queued, live_tokens=live_tokens)
+class _Default(NamedTuple):
+    """Thresholds of a rung that names none; the wait is a part of the contract's deadline."""
+
+    wait: float
+    queued: float
+    live_tokens: float
+
+    def thresholds(self, deadline_ms: int) -> Thresholds:
+        wait_ms = max(1, round(self.wait * deadline_ms))
+        return Thresholds(queue_wait=wait_ms, queued=self.queued, live_tokens=self.live_tokens)
 
 
-#: (enter, leave) of a rung that names none: later rungs need more, and all end at the same calm.
-DEFAULTS: Mapping[OverloadRung, tuple[Thresholds, Thresholds]] = {
-    "stop_shadow": (_thresholds(150, 0.25, 0.80), _thresholds(50, 0.10, 0.60)),
-    "defer_async": (_thresholds(225, 0.35, 0.85), _thresholds(50, 0.10, 0.65)),
-    "cap_optional_output": (_thresholds(300, 0.45, 0.90), _thresholds(75, 0.10, 0.70)),
-    "compact_fallback": (_thresholds(375, 0.50, 0.93), _thresholds(75, 0.10, 0.75)),
-    "reject_infeasible": (_thresholds(600, 0.80, 0.97), _thresholds(150, 0.25, 0.85)),
+#: (enter, leave): later rungs need more. The last refuses whoever would have to wait, so it begins
+#: only where nothing that waits can be in time any more, and ends as soon as half of it could.
+DEFAULTS: Mapping[OverloadRung, tuple[_Default, _Default]] = {
+    "stop_shadow": (_Default(0.10, 0.20, 0.80), _Default(0.05, 0.10, 0.60)),
+    "defer_async": (_Default(0.15, 0.30, 0.85), _Default(0.05, 0.10, 0.65)),
+    "cap_optional_output": (_Default(0.20, 0.40, 0.90), _Default(0.05, 0.10, 0.70)),
+    "compact_fallback": (_Default(0.25, 0.50, 0.93), _Default(0.05, 0.10, 0.75)),
+    "reject_infeasible": (_Default(1.00, 1.00, 0.97), _Default(0.50, 0.50, 0.85)),
 }
 
 
-def step_of(item: OverloadRung | OverloadStep) -> OverloadStep:
-    """The item with every threshold filled in."""
+def step_of(item: OverloadRung | OverloadStep, deadline_ms: int) -> OverloadStep:
+    """The item with every threshold filled in, for a contract of this deadline."""
     step = OverloadStep(rung=item) if isinstance(item, str) else item
-    enter, leave = DEFAULTS[step.rung]
+    enter, leave = (default.thresholds(deadline_ms) for default in DEFAULTS[step.rung])
     return step.model_copy(
         update={"enter": _filled(step.enter, enter), "leave": _filled(step.leave, leave)}
     )
