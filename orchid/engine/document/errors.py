@@ -2,10 +2,18 @@
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 FOUND_LIMIT = 80
+#: Faults told at once; a document with more is not this schema's at all.
+MAX_FAULTS = 500
+#: Names listed as allowed, and names compared for the nearest: both are for a reader's eye.
+NAMES_LISTED, NAMES_COMPARED = 40, 300
+LONGEST_NAME = 80
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=repr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +42,36 @@ class DocumentErrors(Exception):  # noqa: N818 -- the plural says that every fau
 
 def shown(value: object) -> str:
     """The value as a reader wrote it, cut to a bounded length."""
+    text = ""
     try:
-        text = json.dumps(value, ensure_ascii=False, default=repr)
+        for part in _ENCODER.iterencode(_cut(value)):
+            text += part
+            if len(text) > FOUND_LIMIT:
+                break
     except (ValueError, RecursionError):
         text = type(value).__name__
     return text if len(text) <= FOUND_LIMIT else text[: FOUND_LIMIT - 1] + "…"
 
 
+def _cut(value: object) -> object:
+    return value[: FOUND_LIMIT + 1] if isinstance(value, str) else value
+
+
+def listed(names: Sequence[str]) -> str:
+    """`one of a, b, c`, cut to a bounded length."""
+    if not names:
+        return "nothing here"
+    more = len(names) - NAMES_LISTED
+    rest = f" and {more:,} more" if more > 0 else ""
+    return "one of " + ", ".join(names[:NAMES_LISTED]) + rest
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`did you mean ...` for the closest known spelling, else nothing."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    if len(word) > LONGEST_NAME:
+        return ""
+    candidates = list(islice(known, NAMES_COMPARED))
+    close = difflib.get_close_matches(word, candidates, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from orchid.engine.document.errors import pointer_of
 from orchid.engine.document.quality import MODELLESS_ROUTES
+from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, bucket_name
 
 #: Where a route is named; `*` stands for any key or index.
 ROUTE_VALUES = (
@@ -73,6 +74,22 @@ def dangling(given: dict[str, Any]) -> list[Dangling]:
         *_unknown(given, CLASS_VALUES, (), classes),
         *_unknown(given, STRATUM_VALUES, (), ("route", *dimensions)),
         *_unknown(given, (), DIMENSION_KEYS, dimensions),
+        *_loose_buckets(given, INPUT_BUCKET),
+        *_loose_buckets(given, OUTPUT_BUCKET),
+    ]
+
+
+def _loose_buckets(given: dict[str, Any], dimension: str) -> list[Dangling]:
+    """Cells that name a bucket which the dimension's edges don't make."""
+    found = [edges for _, edges in _places(given, f"segments/buckets/{dimension}")]
+    edges = tuple(found[0]) if found and isinstance(found[0], list) else ()
+    if not all(isinstance(edge, int) and edge > 0 for edge in edges):
+        return []
+    names = tuple(bucket_name(edges, tokens) for tokens in (*edges, edges[-1] + 1)) if edges else ()
+    return [
+        Dangling(pointer_of(path), name, names)
+        for path, name in _places(given, f"demand/cells/*/{dimension}")
+        if isinstance(name, str) and name not in names
     ]
 
 
@@ -89,10 +106,11 @@ def _unknown(
 ) -> list[Dangling]:
     named = [place for pattern in values for place in _places(given, pattern)]
     named += [place for pattern in keys for place in _key_places(given, pattern)]
+    known = frozenset(allowed)
     return [
         Dangling(pointer_of(path), name, allowed)
         for path, name in named
-        if allowed and isinstance(name, str) and name not in allowed
+        if allowed and isinstance(name, str) and name not in known
     ]
 
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,6 +20,9 @@ from pydantic_core import PydanticCustomError
 
 DECIMAL_PATTERN = r"^-?[0-9]{1,18}(\.[0-9]{1,18})?$"
 DURATION_PATTERN = r"^[0-9]{1,9}(ms|s|m|h|d)$"
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,79}$"
+SLUG_PATTERN = r"^[a-z][a-z0-9-]{0,62}$"
+DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}$"
 MAX_DURATION_MS = 366 * 86_400_000
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -79,8 +81,8 @@ def _number(value: object) -> object:
 
 
 def _duration_ms(value: object) -> object:
-    if isinstance(value, int) and not isinstance(value, bool):
-        milliseconds = value
+    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+        milliseconds = int(value)
     elif isinstance(value, str) and re.fullmatch(DURATION_PATTERN, value):
         digits, unit = re.split(r"(?=[a-z])", value, maxsplit=1)
         milliseconds = int(digits) * _UNIT_MS[unit]
@@ -93,8 +95,8 @@ def _duration_ms(value: object) -> object:
     return milliseconds
 
 
-def _nfc(value: str) -> str:
-    return unicodedata.normalize("NFC", value)
+def _nfc(value: object) -> object:
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
 
 _DECIMAL_SCHEMA: dict[str, Any] = {
@@ -128,8 +130,8 @@ DurationMs = Annotated[
         }
     ),
 ]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,79}$")]
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,62}$")]
-Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
-Text = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_nfc)]
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
+Digest = Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
+Text = Annotated[str, BeforeValidator(_nfc), StringConstraints(min_length=1, max_length=500)]
 Selector = Mapping[Name, Name | Annotated[tuple[Name, ...], Field(min_length=1)]]
