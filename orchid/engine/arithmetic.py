@@ -7,7 +7,9 @@ Lengths are tokens, times are milliseconds, prices are relative to one plain lar
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
+Number = TypeVar("Number", Decimal, float)
 THOUSAND = Decimal(1000)
 
 
@@ -77,12 +79,12 @@ def prefix_break_even(write_price: Decimal, read_price: Decimal) -> int | None:
     return int(surplus) + 1
 
 
-def cascade_cost(small_price: Decimal, escalation: Decimal) -> Decimal:
+def cascade_cost(small_price: Number, escalation: Number) -> Number:
     """Cost of small-first against large-only: every request pays small, escalations also large."""
     return small_price + escalation
 
 
-def cascade_break_even(small_price: Decimal) -> Decimal:
+def cascade_break_even(small_price: Number) -> Number:
     """Escalation rate from which small-first costs as much as large-only."""
     return 1 - small_price
 
