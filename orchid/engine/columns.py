@@ -51,12 +51,13 @@ def populations_of(columns: Columns, document: PolicyDocument) -> dict[str, Mask
     standings = [standing_of(facts, document) for facts in columns.facts]
     punctual = in_time(columns.at, _deadlines(columns, standings))
     gaps = has_gaps(columns.at)
-    return {
-        name: _spread(columns, [name in one.always for one in standings])
-        | (_spread(columns, [name in one.if_in_time for one in standings]) & punctual)
-        | (_spread(columns, [name in one.if_gaps for one in standings]) & gaps)
-        for name in COUNTERS
-    }
+    found = {name: _spread(columns, [name in one.always for one in standings]) for name in COUNTERS}
+    for name in COUNTERS:
+        if any(name in one.if_in_time for one in standings):
+            found[name] |= punctual & _spread(columns, [name in s.if_in_time for s in standings])
+        if any(name in one.if_gaps for one in standings):
+            found[name] |= gaps & _spread(columns, [name in one.if_gaps for one in standings])
+    return found
 
 
 def counts(

@@ -63,14 +63,15 @@ def standing_of(facts: Facts, document: PolicyDocument) -> Standing:
     eligible, delivered = is_eligible(facts, document), is_delivered(facts)
     counted = eligible and _counts_for_latency(facts)
     always = {"offered", "eligible" if eligible else "ineligible"} | _in_any_case(facts, document)
-    in_time: set[str] = set()
+    punctual: set[str] = set()
     if eligible:
-        always |= _by_result(facts, document)
-        in_time = _by_time(facts, document)
+        sound = _is_sound(facts, document)
+        always |= _by_result(facts, counted=counted, sound=sound)
+        punctual = _if_punctual(facts, sound=sound)
     gaps = {"inter_token_counted"} if counted else set()
     return Standing(
         frozenset(always if delivered else always | gaps),
-        frozenset(in_time),
+        frozenset(punctual),
         frozenset(gaps if delivered else ()),
         delivered,
         counted,
@@ -136,22 +137,22 @@ def _by_decision(facts: Facts) -> set[str]:
     return found
 
 
-def _by_result(facts: Facts, document: PolicyDocument) -> set[str]:
-    found = {"latency_counted"} if _counts_for_latency(facts) else set()
+def _by_result(facts: Facts, *, counted: bool, sound: bool) -> set[str]:
+    found = {"latency_counted"} if counted else set()
     if facts.outcome == "completed":
         found.add("completed")
     if _is_valid(facts):
         found.add("policy_valid")
-    if _is_safe(facts, document):
+    if sound and (_is_valid(facts) or _is_honestly_empty(facts)):
         found.add("safely_served")
     return found
 
 
-def _by_time(facts: Facts, document: PolicyDocument) -> set[str]:
+def _if_punctual(facts: Facts, *, sound: bool) -> set[str]:
     """Populations of a delivered response that was in time."""
     if not is_delivered(facts):
         return set()
-    success = _is_valid(facts) and _is_sound(facts, document)
+    success = sound and _is_valid(facts)
     return {"deadline_valid", "technical_success"} if success else {"deadline_valid"}
 
 
@@ -159,14 +160,9 @@ def _is_valid(facts: Facts) -> bool:
     return is_delivered(facts) and facts.policy_valid is True and facts.schema_valid is True
 
 
-def _is_safe(facts: Facts, document: PolicyDocument) -> bool:
-    """Valid, or honestly empty: sources without a generated text, where the contract accepts them.
-
-    Such an answer has no text to validate, so not knowing is enough; being late takes nothing from
-    its safety.
-    """
-    honest = facts.route in CONDITIONAL_ROUTES and not is_violation(facts)
-    return (_is_valid(facts) or honest) and _is_sound(facts, document)
+def _is_honestly_empty(facts: Facts) -> bool:
+    """Sources without a generated text: there is nothing to validate, so not knowing is enough."""
+    return facts.route in CONDITIONAL_ROUTES and not is_violation(facts)
 
 
 def _is_sound(facts: Facts, document: PolicyDocument) -> bool:

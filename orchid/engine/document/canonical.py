@@ -7,6 +7,7 @@ digest that was approved before it.
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import rfc8785
@@ -28,6 +29,7 @@ MANIFEST_FIELDS = frozenset(
         "feature_contract",
     }
 )
+_MANIFEST_ORDER = tuple(sorted(MANIFEST_FIELDS))
 
 
 def normalised(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +61,13 @@ def manifest_of(model: Model) -> dict[str, Any]:
 
 def manifest_digest(model: Model) -> str:
     """The name of a manifest in evidence, attempts and rollups."""
-    return _digest(rfc8785.dumps(manifest_of(model)))
+    return _digest_of_parts(*(getattr(model, name) for name in _MANIFEST_ORDER))
+
+
+@lru_cache(maxsize=4096)  # asked for every record, of the few models of the live generations
+def _digest_of_parts(*parts: str | None) -> str:
+    named = zip(_MANIFEST_ORDER, parts, strict=True)
+    return _digest(rfc8785.dumps({name: part for name, part in named if part is not None}))
 
 
 def _digest(content: bytes) -> str:
