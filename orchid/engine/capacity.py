@@ -1,12 +1,18 @@
 """What the fleet can carry, and what is left when load rises or devices are lost."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import Fleet
-from orchid.engine.pricing import demand_by_class, offered_teu_per_s
+from orchid.engine.headroom import device_teu_per_s, devices_in_group, groups_of
+from orchid.engine.pricing import demand_by_class, offered_requests_per_s
+from orchid.engine.relief import Relief, Shortage, allowed, renegotiable
+from orchid.engine.scenario import Scenario
+
+#: The trial that every proposal is read against.
+SPIKE_FACTOR = Decimal("1.4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,38 @@ class Load:
         return None if load is None else 1 - load
 
 
-def device_teu_per_s(fleet: Fleet) -> Decimal:
-    """What may be scheduled on one device."""
-    return fleet.raw_teu_per_s * fleet.safe_factor
+@dataclass(frozen=True, slots=True)
+class ClassChange:
+    """One class before and in the scenario."""
+
+    requests_per_s_before: Decimal
+    requests_per_s: Decimal
+    teu_per_s_before: Decimal
+    teu_per_s: Decimal
+
+    @property
+    def added_teu_per_s(self) -> Decimal:
+        return self.teu_per_s - self.teu_per_s_before
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A scenario's load by class and in sum, and where it doesn't fit, the ways out of it."""
+
+    scenario: Scenario
+    classes: Mapping[str, ClassChange]
+    before: Load
+    load: Load
+    lost_routes: tuple[str, ...]
+    """Routes whose every device group is among the lost ones."""
+    allowed: tuple[Relief, ...] = ()
+    """What the policy allows already; empty where the load fits."""
+    renegotiate: tuple[Relief, ...] = ()
+    """Constraints that people would have to renegotiate; empty where the load fits."""
+
+    @property
+    def fits(self) -> bool:
+        return self.load.fits and not self.lost_routes
 
 
 def safe_teu_per_s(fleet: Fleet, lost_devices: int = 0) -> Decimal:
@@ -53,53 +88,108 @@ def safe_teu_per_s(fleet: Fleet, lost_devices: int = 0) -> Decimal:
     return device_teu_per_s(fleet) * max(fleet.devices - lost_devices, 0)
 
 
-def demand_teu_per_s(
-    document: PolicyDocument, factors: Mapping[str, Decimal] | None = None
-) -> Decimal:
-    """Declared demand with the arrivals of each named class multiplied by its factor.
-
-    A rise is recomputed by class: one percentage over the whole would hide what the class costs.
-    """
-    scale = factors or {}
-    return sum(
-        (
-            d.teu_per_s * scale.get(name, Decimal(1))
-            for name, d in demand_by_class(document).items()
-        ),
-        Decimal(),
-    )
-
-
 def what_if(
     document: PolicyDocument,
     *,
     factors: Mapping[str, Decimal] | None = None,
-    lost_groups: int = 0,
+    arrivals: Mapping[str, Decimal] | None = None,
+    spike: Decimal = Decimal(1),
+    lost_groups: int | Collection[int] = 0,
     lent_devices: int = 0,
-) -> Load:
-    """Load when classes grow, device groups fail, or a candidate takes devices."""
-    fleet = document.fleet
-    lost = lost_groups * fleet.group_size + lent_devices
-    return Load(demand_teu_per_s(document, factors), safe_teu_per_s(fleet, lost))
+) -> WhatIf:
+    """Load when classes grow, device groups fail, or a candidate takes devices.
+
+    `lost_groups` is how many, or which of them by number from 1. A rise is recomputed by class:
+    one percentage over the whole would hide what the class costs.
+    """
+    counted, numbered = (
+        (lost_groups, ()) if isinstance(lost_groups, int) else (0, tuple(lost_groups))
+    )
+    return examine(
+        document,
+        Scenario(
+            factors=dict(factors or {}),
+            arrivals=dict(arrivals or {}),
+            spike=spike,
+            lost_groups=counted,
+            lost=frozenset(numbered),
+            lent_devices=lent_devices,
+        ),
+    )
+
+
+def examine(document: PolicyDocument, scenario: Scenario) -> WhatIf:
+    """The scenario computed on the document's declared demand and fleet."""
+    declared = demand_by_class(document)
+    classes = {
+        name: ClassChange(
+            demand.requests_per_s,
+            rate := scenario.requests_per_s(document, name),
+            demand.teu_per_s,
+            demand.teu_per_request * rate,
+        )
+        for name, demand in declared.items()
+    }
+    before = sum((c.teu_per_s_before for c in classes.values()), Decimal())
+    after = sum((c.teu_per_s for c in classes.values()), Decimal())
+    load = Load(after, safe_teu_per_s(document.fleet, lost_devices(document.fleet, scenario)))
+    shortage = Shortage(
+        document,
+        scenario,
+        {name: demand.teu_per_request for name, demand in declared.items()},
+        {name: change.requests_per_s for name, change in classes.items()},
+        load.deficit_teu_per_s,
+    )
+    return WhatIf(
+        scenario,
+        classes,
+        Load(before, safe_teu_per_s(document.fleet)),
+        load,
+        _lost_routes(document.fleet, scenario),
+        () if load.fits else allowed(shortage),
+        () if load.fits else renegotiable(shortage),
+    )
+
+
+def lost_devices(fleet: Fleet, scenario: Scenario) -> int:
+    """Devices that don't serve the generation; a group that is only counted is a full one."""
+    numbered = sum(devices_in_group(fleet, group) for group in scenario.lost)
+    counted = min(scenario.lost_groups * fleet.group_size, fleet.devices)
+    return min(numbered + counted + scenario.lent_devices, fleet.devices)
+
+
+def _lost_routes(fleet: Fleet, scenario: Scenario) -> tuple[str, ...]:
+    """By the numbered groups; losing all groups loses every placed route."""
+    gone = set(scenario.lost)
+    if scenario.lost_groups + len(gone) >= groups_of(fleet):
+        return tuple(fleet.placement)
+    return tuple(route for route, groups in fleet.placement.items() if set(groups) <= gone)
 
 
 def steady(document: PolicyDocument) -> Load:
     """Declared demand on the whole fleet."""
-    return what_if(document)
+    return examine(document, Scenario()).load
 
 
 def group_loss(document: PolicyDocument) -> Load:
     """Declared demand after one group of devices is gone."""
-    return what_if(document, lost_groups=1)
+    return examine(document, Scenario(lost_groups=1)).load
 
 
-def spike(document: PolicyDocument, factor: Decimal) -> Load:
+def spike(document: PolicyDocument, factor: Decimal = SPIKE_FACTOR) -> Load:
     """Every class at `factor` times its declared arrivals."""
-    demand = offered_teu_per_s(document) * factor
-    return Load(demand, safe_teu_per_s(document.fleet))
+    return examine(document, Scenario(spike=factor)).load
 
 
-def equal_price_share(document: PolicyDocument) -> Decimal:
-    """What request counting would charge each request: its part of all requests in a second."""
-    requests = sum((c.arrivals_per_s for c in document.classes.values()), Decimal())
-    return 1 / requests
+def candidate_overlap(document: PolicyDocument) -> Load:
+    """Declared demand while a candidate holds one device group beside the incumbent."""
+    return examine(document, Scenario(lent_devices=document.fleet.group_size)).load
+
+
+def equal_price_share(document: PolicyDocument) -> Decimal | None:
+    """What counting requests charges each of them: its part of all that arrive in a second.
+
+    None where nothing arrives.
+    """
+    requests = offered_requests_per_s(document)
+    return 1 / requests if requests else None

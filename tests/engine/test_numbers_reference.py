@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from orchid.engine.capacity import (
-    demand_teu_per_s,
-    device_teu_per_s,
+    candidate_overlap,
     equal_price_share,
     group_loss,
     safe_teu_per_s,
@@ -27,6 +26,7 @@ from orchid.engine.economics import (
     steady_cost_per_success_usd,
     successes_per_h,
 )
+from orchid.engine.headroom import device_teu_per_s
 from orchid.engine.pricing import demand_by_class, offered_requests_per_s, offered_teu_per_s
 
 SELECTED_PER_S = Decimal("319.8")
@@ -114,22 +114,29 @@ def test_a_spike_of_1_4_is_over_the_fleet(reference: PolicyDocument) -> None:
 def test_the_launch_is_infeasible_before_any_loss(reference: PolicyDocument) -> None:
     rise = {"short_assistant": Decimal("1.6")}
     launch = what_if(reference, factors=rise)
-    assert demand_by_class(reference)["short_assistant"].teu_per_s * Decimal("1.6") == 49_680
-    assert demand_teu_per_s(reference, rise) - demand_teu_per_s(reference) == 18_630
-    assert launch.demand_teu_per_s == 102_660
+    short = launch.classes["short_assistant"]
+    assert (short.teu_per_s_before, short.teu_per_s) == (31_050, 49_680)
+    assert short.added_teu_per_s == 18_630
+    assert launch.before.demand_teu_per_s == 84_030
+    assert launch.load.demand_teu_per_s == 102_660
+    assert launch.load.capacity_teu_per_s == 98_000
     assert not launch.fits
-    assert what_if(reference, factors=rise, lost_groups=1).deficit_teu_per_s == 18_660
+    with_loss = what_if(reference, factors=rise, lost_groups=1)
+    assert with_loss.load.capacity_teu_per_s == 84_000
+    assert with_loss.load.deficit_teu_per_s == 18_660
 
 
 def test_a_candidate_on_four_devices_costs_what_a_lost_group_does(
     reference: PolicyDocument,
 ) -> None:
-    assert what_if(reference, lent_devices=4) == group_loss(reference)
+    lent = what_if(reference, lent_devices=4).load
+    assert lent == candidate_overlap(reference) == group_loss(reference)
 
 
 def test_equal_pricing_gives_every_request_0_31_percent(reference: PolicyDocument) -> None:
-    assert equal_price_share(reference) == Decimal(1) / 325
-    assert round(equal_price_share(reference) * 100, 2) == Decimal("0.31")
+    share = equal_price_share(reference)
+    assert share == Decimal(1) / 325
+    assert round(share * 100, 2) == Decimal("0.31")
 
 
 def test_the_hourly_ledger_is_174_dollars(reference: PolicyDocument) -> None:

@@ -9,14 +9,15 @@ from orchid.cli.policy.check import check, schema
 from orchid.cli.policy.diff import diff
 from orchid.cli.policy.explain import explain
 from orchid.cli.policy.reading import loaded
+from orchid.cli.policy.what_if import what_if
 
 __all__ = ["loaded", "policy"]
 
 
 @click.group()
 def policy() -> None:
-    """Check, compare and explain policy documents; needs no control plane."""
+    """Check, compare, explain and strain policy documents; needs no control plane."""
 
 
-for command in (check, schema, diff, explain):
+for command in (check, schema, diff, explain, what_if):
     policy.add_command(command)

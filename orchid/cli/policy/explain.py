@@ -1,16 +1,28 @@
 """`orchid policy explain`: what a document promises and costs."""
 
 from dataclasses import asdict
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import click
 
 from orchid.cli.output import json_option, show, table
-from orchid.cli.policy.reading import document_argument, figure, loaded, share
-from orchid.engine.capacity import Load, group_loss, steady
+from orchid.cli.policy.reading import document_argument, figure, loaded, number, share
+from orchid.engine.capacity import (
+    SPIKE_FACTOR,
+    Load,
+    candidate_overlap,
+    equal_price_share,
+    group_loss,
+    safe_teu_per_s,
+    spike,
+    steady,
+)
 from orchid.engine.document.load import LoadedDocument
+from orchid.engine.document.model import PolicyDocument
 from orchid.engine.economics import hourly_ledger_usd
+from orchid.engine.headroom import headroom_ledger
 from orchid.engine.pricing import demand_by_class
 
 
@@ -29,13 +41,35 @@ def explained(loaded_document: LoadedDocument) -> dict[str, Any]:
     return {
         "product": document.product,
         "digest": loaded_document.digest,
-        "demand": {name: asdict(demand) for name, demand in demand_by_class(document).items()},
-        "capacity": {"steady": load(steady(document)), "group_loss": load(group_loss(document))},
+        "demand": demand(document),
+        "equal_price_share": equal_price_share(document),
+        "capacity": {
+            "steady": load(steady(document)),
+            f"spike_{SPIKE_FACTOR}x": load(spike(document)),
+            "group_loss": load(group_loss(document)),
+            "candidate_overlap": load(candidate_overlap(document)),
+        },
+        "headroom": headroom(document),
         "ledger_usd_per_h": ledger,
         "cost_per_success_max_usd": bound,
         # At the bound, this rate of successes just pays the hour.
-        "successes_needed_per_s": ledger / bound / 3600,
+        "successes_needed_per_s": ledger / bound / 3600 if bound else None,
     }
+
+
+def demand(document: PolicyDocument) -> dict[str, dict[str, Any]]:
+    """By class, with what one request takes of a second of the whole safe fleet."""
+    capacity = safe_teu_per_s(document.fleet)
+    return {
+        name: {**asdict(found), "fleet_second_share": found.teu_per_request / capacity}
+        for name, found in demand_by_class(document).items()
+    }
+
+
+def headroom(document: PolicyDocument) -> dict[str, Decimal]:
+    """The declared lines of what isn't promised, in TEU a second."""
+    ledger = headroom_ledger(document.fleet)
+    return {line: ledger.teu_per_s(line) for line in ledger.lines} if ledger else {}
 
 
 def load(found: Load) -> dict[str, Any]:
@@ -43,19 +77,35 @@ def load(found: Load) -> dict[str, Any]:
 
 
 def explained_text(data: dict[str, Any]) -> str:
-    demand = [
+    parts = [f"{data['product']} {data['digest']}", demand_text(data), capacity_text(data)]
+    if data["headroom"]:
+        rows = [(line, number(teu_per_s)) for line, teu_per_s in data["headroom"].items()]
+        parts.append(table(("headroom kept for", "TEU/s"), rows))
+    return "\n\n".join([*parts, price_text(data)])
+
+
+def demand_text(data: dict[str, Any]) -> str:
+    rows = [
         (
             name,
             figure(d["teu_per_request"]),
             figure(d["requests_per_s"]),
             figure(d["teu_per_s"]),
             share(d["share_of_teu"]),
+            share(d["fleet_second_share"]),
         )
         for name, d in data["demand"].items()
     ]
-    capacity = [
+    heads = ("class", "TEU a request", "requests/s", "TEU/s", "share of TEU", "of a fleet second")
+    told = table(heads, rows)
+    equal = share(data["equal_price_share"])
+    return told if equal is None else f"{told}\nCounted alike, every request would be {equal}."
+
+
+def capacity_text(data: dict[str, Any]) -> str:
+    rows = [
         (
-            name,
+            name.replace("_", " "),
             figure(c["demand_teu_per_s"]),
             figure(c["capacity_teu_per_s"]),
             share(c["headroom"]),
@@ -63,13 +113,15 @@ def explained_text(data: dict[str, Any]) -> str:
         )
         for name, c in data["capacity"].items()
     ]
-    return "\n\n".join(
-        [
-            f"{data['product']} {data['digest']}",
-            table(("class", "TEU a request", "requests/s", "TEU/s", "share of TEU"), demand),
-            table(("case", "demand TEU/s", "capacity TEU/s", "headroom", "fits"), capacity),
-            f"The fleet costs {data['ledger_usd_per_h']} USD an hour. A success may cost"
-            f" {data['cost_per_success_max_usd']} USD, so {figure(data['successes_needed_per_s'])}"
-            " successes a second pay for it.",
-        ]
+    return table(("case", "demand TEU/s", "capacity TEU/s", "headroom", "fits"), rows)
+
+
+def price_text(data: dict[str, Any]) -> str:
+    told = (
+        f"The fleet costs {data['ledger_usd_per_h']} USD an hour. A success may cost"
+        f" {data['cost_per_success_max_usd']} USD"
     )
+    needed = data["successes_needed_per_s"]
+    if needed is None:
+        return f"{told}, so no rate of successes pays for it."
+    return f"{told}, so {figure(needed)} successes a second pay for it."

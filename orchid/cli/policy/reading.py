@@ -27,5 +27,11 @@ def figure(value: Decimal) -> str:
     return f"{value:,.2f}"
 
 
+def number(value: Decimal | str) -> str:
+    """With separators, and no digit that says nothing."""
+    text = f"{Decimal(value):,.2f}"
+    return text.rstrip("0").rstrip(".")
+
+
 def share(value: Decimal | None) -> str | None:
     return None if value is None else f"{value:.2%}"

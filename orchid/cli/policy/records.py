@@ -57,7 +57,9 @@ def _lines(stream: BinaryIO | gzip.GzipFile) -> Iterator[tuple[bytes, int]]:
     first = True
     while line := stream.readline(MAX_RECORD_BYTES + 2):
         size, kept = len(line), line
-        while not line.endswith(b"\n") and (line := stream.readline(MAX_RECORD_BYTES)):
+        while not line.endswith(b"\n") and size <= MAX_BYTES:
+            if not (line := stream.readline(MAX_RECORD_BYTES)):
+                break
             size += len(line)
         yield (kept.removeprefix(BYTE_ORDER_MARK) if first else kept).rstrip(b"\r\n"), size
         first = False
