@@ -29,10 +29,11 @@ Rule = TypeVar("Rule", bound=Selecting)
 
 def matches(where: Where, dimensions: Mapping[str, str]) -> bool:
     """Whether every dimension that `where` names has one of its values."""
-    return all(dimensions.get(name) in _values(value) for name, value in where.items())
+    return all(dimensions.get(name) in values_of(value) for name, value in where.items())
 
 
-def _values(value: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
+def values_of(value: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """The values that a selector allows in one dimension."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
@@ -54,9 +55,9 @@ def may_overlap(first: Where, second: Where) -> bool:
 
 def both(first: Where, second: Where) -> dict[str, tuple[str, ...]]:
     """The selector of what matches both; a dimension without values matches nothing."""
-    joined = {name: _values(value) for name, value in first.items()}
+    joined = {name: values_of(value) for name, value in first.items()}
     for name, value in second.items():
-        allowed = _values(value)
+        allowed = values_of(value)
         joined[name] = tuple(v for v in joined.get(name, allowed) if v in allowed)
     return joined
 
@@ -64,7 +65,7 @@ def both(first: Where, second: Where) -> dict[str, tuple[str, ...]]:
 def implies(narrow: Where, wide: Where) -> bool:
     """Whether every request that matches `narrow` also matches `wide`."""
     return all(
-        name in narrow and set(_values(narrow[name])) <= set(_values(value))
+        name in narrow and set(values_of(narrow[name])) <= set(values_of(value))
         for name, value in wide.items()
     )
 
@@ -74,6 +75,11 @@ def bucket_name(edges: tuple[int, ...], tokens: int) -> str:
     index = bisect_left(edges, tokens)
     low = edges[index - 1] + 1 if index else 0
     return f"{low}-{edges[index]}" if index < len(edges) else f"{low}+"
+
+
+def bucket_names(edges: tuple[int, ...]) -> tuple[str, ...]:
+    """Every bucket of a dimension, shortest first."""
+    return tuple(bucket_name(edges, tokens) for tokens in (*edges, edges[-1] + 1))
 
 
 def segment_of(
@@ -104,7 +110,7 @@ def segment_key(dimensions: Mapping[str, str]) -> str:
 
 def where_key(where: Where) -> str:
     """The same for a selector; several values of one dimension are joined by commas."""
-    return segment_key({name: ",".join(_values(value)) for name, value in where.items()})
+    return segment_key({name: ",".join(values_of(value)) for name, value in where.items()})
 
 
 def is_eligible(document: PolicyDocument, dimensions: Mapping[str, str]) -> bool:
