@@ -26,20 +26,26 @@ class Population(Section):
     """Whose requests the contract speaks of."""
 
     name: Text
+    """In words."""
     region: Name | None = None
+    """Where it is served."""
     regime: Text | None = None
+    """The load that the contract was written for."""
 
 
 class Contract(Section):
     """When a response counts as a success."""
 
     clock: Literal["completion", "first_token", "inter_token"]
+    """What the deadline is measured to."""
     deadline_ms: PositiveCount
     """From authenticated arrival; a class may name its own."""
     denominator: Literal["eligible_offered"]
+    """Every eligible request that was offered, refused ones included."""
     post_model_reserve_ms: Count
     """Time kept back after the model for validation and assembly of the response."""
     population: Population | None = None
+    """Absent means all traffic of the product."""
     eligible: Selector = Field(default_factory=dict)
     """Dimensions that a request must have to be in any denominator; {} takes every request."""
     accepts: tuple[Rung, ...] = ()
@@ -50,57 +56,79 @@ class LatencyGate(Section):
     """At least 95 % of the ended requests are within `max` milliseconds."""
 
     max: PositiveCount
+    """The bound in milliseconds."""
     window_ms: DurationMs = Field(alias="window")
+    """What a display and freshness look back on."""
     confidence: Probability = 0.95
+    """Of the bounds that are shown."""
     minimum_sample: PositiveCount = 200
+    """Requests below which there is no verdict."""
 
 
 class CostGate(Section):
     """Dollars of the ledger over successes, on a closed window; equality passes."""
 
     max: Usd
+    """Dollars of one success."""
     window_ms: DurationMs = Field(alias="window")
+    """The closed window that dollars and successes are summed over."""
     minimum_successes: PositiveCount = 200
+    """Successes below which there is no verdict."""
 
 
 class UtilityGate(Section):
     """The utility index, weighted by the observed mix, is at least `min`."""
 
     min: Share
+    """Least index, from 0 to 1."""
     window_ms: DurationMs = Field(alias="window")
+    """What the mix is observed over."""
 
 
 class AttainmentGate(Section):
     """Successes over eligible offered requests are at least `min`."""
 
     min: Share
+    """Least part of the eligible offered requests that succeed."""
     window_ms: DurationMs = Field(alias="window")
+    """What a display and freshness look back on."""
     minimum_sample: PositiveCount = 200
+    """Requests below which there is no verdict."""
 
 
 class ViolationsGate(Section):
     """At most `max` invalid responses delivered as complete."""
 
     max: Count
+    """Responses."""
     window_ms: DurationMs = Field(alias="window")
+    """What they are counted over."""
 
 
 class GatedSegment(Section):
     """A part of the traffic in which every gate must hold by itself."""
 
     name: Name
+    """Its name on pages and in verdicts."""
     where: Selector
+    """The requests that are in it."""
     minimum_sample: PositiveCount = 200
+    """Requests below which the segment has no verdict."""
 
 
 class Gates(Section):
     """Bounds, and the settings that verdicts about them share."""
 
     completion_p95_ms: LatencyGate
+    """From authenticated arrival to the complete valid response."""
     cost_per_success_usd: CostGate
+    """What one success costs."""
     utility: UtilityGate
+    """How good answers are, on the whole."""
     attainment: AttainmentGate
+    """How many requests succeed."""
     violations: ViolationsGate
+    """Invalid responses that were delivered; never averaged."""
     first_token_p95_ms: LatencyGate | None = None
     """From arrival to the first token."""
     time_per_output_token_p95_ms: LatencyGate | None = None
@@ -114,6 +142,7 @@ class Gates(Section):
     step_s: PositiveCount = 60
     """Seconds of one rollup step."""
     segments: tuple[GatedSegment, ...] = ()
+    """Parts of the traffic that are judged by themselves as well."""
     design_effect_prior: Positive = 1.0
     """Variance inflation assumed until eight time blocks allow an estimate."""
     fragile_margin: NonNegative = 0.01

@@ -12,6 +12,7 @@ from orchid.engine.document.values import (
     Factor,
     Name,
     NonNegative,
+    Padding,
     Positive,
     PositiveCount,
     Probability,
@@ -28,7 +29,9 @@ class Fitted(Section):
     """Where the factors come from."""
 
     runtime: Text
+    """The server that the attempts ran on."""
     hardware: Text
+    """The devices that they ran on."""
     measured: Text
     """When or in which run the attempts were measured."""
     attempts: PositiveCount
@@ -39,10 +42,12 @@ class DemandCell(Section):
     """A shape whose estimate calibration found wrong: padded, or not served by this route."""
 
     route: Name
+    """The route whose estimate it corrects."""
     input_bucket: Name | None = None
     """The bucket's name (`513-4096`); absent takes every length."""
     output_bucket: Name | None = None
-    pad: Annotated[Factor, Field(ge=1)] | None = None
+    """The bucket's name; absent takes every length."""
+    pad: Padding | None = None
     """Multiplies the cell's estimates."""
     disabled: StrictBool = False
     """True sends its requests to the conservative route."""
@@ -58,23 +63,30 @@ class Demand(Section):
     """TEU = model factor x (input weight x input tokens + output tokens)."""
 
     version: Name
+    """Names the model of demand in decisions and calibration."""
     input_weight: Factor
     """Work of an input token over that of an output token."""
     model_factor: Mapping[Name, Factor]
     """Work of an output token of each route over that of the reference route."""
     fitted: Fitted | None = None
+    """Absent: the factors are declared and not measured."""
     cells: Annotated[tuple[DemandCell, ...], Field(max_length=2000)] = ()
+    """Shapes that are priced or served otherwise, by calibration."""
 
 
 class Kv(Section):
     """Shape of the cache: grouped-query heads, or one latent vector with its rotary part."""
 
     layers: PositiveCount
+    """Layers that hold a cache."""
     kv_heads: PositiveCount | None = None
+    """Key-value heads, fewer than attention heads where they are grouped."""
     head_dim: PositiveCount | None = None
+    """Values of one head."""
     latent_dim: PositiveCount | None = None
     """Width of the compressed vector of multi-head latent attention."""
     rope_dim: PositiveCount | None = None
+    """Width of the rotary part beside it."""
     value_bytes: Factor
     """Bytes of one stored value: 2 for 16 bit, 1 for 8 bit, 0.5 for 4 bit."""
 
@@ -93,15 +105,20 @@ class Timing(Section):
     """Declared service time of one request alone on a warm replica."""
 
     fixed_ms: NonNegative
+    """Before and after the model, whatever the length."""
     prefill_tokens_per_s: Positive
+    """Input tokens that are read a second."""
     decode_ms_per_token: NonNegative
+    """Of each output token."""
     transfer_ms: NonNegative = 0.0
+    """To and from the device."""
 
 
 class EarlyStop(Section):
     """A calibrated semantic stop: the answer is complete before the model ends it."""
 
     version: Name
+    """Of the stop conditions."""
     evidence: Text
     """Where false stops are counted, segment by segment."""
     where: Selector
@@ -115,32 +132,47 @@ class Cacheable(Section):
     """An answer may be kept, under a key of everything it depends on."""
 
     depends_on: Annotated[tuple[Dependency, ...], Field(min_length=1)]
+    """All of them are part of the key."""
 
 
 class Cancel(Section):
     """What closing the stream does at this upstream."""
 
     stops_generation: StrictBool
+    """Whether the device stops working on it."""
     stops_billing: StrictBool
+    """Whether tokens after it cost nothing."""
 
 
 class Model(Section):
     """A pinned manifest; another precision or tokenizer is another model."""
 
     weights: Text
+    """Digest or name of the weights."""
     tokenizer: Text
+    """Counts this route's tokens."""
     adapter: Text | None = None
+    """Absent: the bare weights."""
     precision: Name
+    """Of the weights: fp16, int8 ..."""
     runtime: Text
+    """The server and its version."""
     kernels: Text | None = None
+    """Version of the kernels."""
     policy: Text | None = None
+    """Version of the content policy that it is served with."""
     validator: Text | None = None
+    """Version of what validates its answers."""
     feature_contract: Text | None = None
+    """Version of the features that it is called with."""
     kv: Kv | None = None
+    """Absent: its cache is not accounted."""
     weights_gib: Quantity | None = None
+    """Memory of the weights on one device."""
     context_tokens: PositiveCount | None = None
     """Context window: input and reserved output together."""
     timing: Timing | None = None
+    """Absent: feasibility in time is not computed."""
     max_sequences: PositiveCount | None = None
     """Sequences of this route in flight at once, over all its replicas."""
     streaming: Literal["never", "after_validation", "incremental"] = "after_validation"
@@ -176,9 +208,11 @@ class Reserve(Section):
     """Reserves an approved percentile of the output instead of the cap; crossing it is a stop."""
 
     output_tokens: PositiveCount
+    """What is reserved."""
     percentile: Probability
     """Part of the class's answers that end within `output_tokens`."""
     evidence: Text
+    """Where the percentile was measured."""
 
 
 class TrafficClass(Section):
@@ -187,10 +221,13 @@ class TrafficClass(Section):
     model: Name
     """The requested route: a key of `models`."""
     input_tokens: Count
+    """The planned length; a request may have another."""
     max_output_tokens: PositiveCount
+    """The planned output cap; a request may name a smaller or larger one."""
     min_output_tokens: PositiveCount | None = None
     """Smallest useful bound; absent means that the output may not be bounded."""
     arrivals_per_s: Quantity
+    """Planned requests a second."""
     interactive: StrictBool = True
     """False allows deferral."""
     deadline_ms: PositiveCount | None = None
@@ -208,6 +245,7 @@ class TrafficClass(Section):
     reserve: Reserve | None = None
     """Absent: the whole output cap is reserved."""
     modality: Modality = "text"
+    """What its requests carry."""
 
     @model_validator(mode="after")
     def _only_async_waits(self) -> Self:

@@ -13,6 +13,7 @@ from orchid.engine.document.values import (
     NonNegative,
     Positive,
     PositiveCount,
+    PositiveShare,
     Probability,
     Quantity,
     Section,
@@ -86,6 +87,7 @@ class Queue(Section):
     age_bound_ms: DurationMs | None = Field(default=None, alias="age_bound")
     """An older entry goes first; absent means the contract's deadline."""
     weights: QueueWeights = QueueWeights()
+    """How much each term counts."""
 
 
 class Signals(Section):
@@ -151,7 +153,7 @@ class Breaker(Section):
 class Affinity(Section):
     """Sends requests with one prefix to the replica that holds its cache."""
 
-    hot_at: Annotated[Share, Field(gt=0)]
+    hot_at: PositiveShare
     """Part of a replica's limit from which the better of two others is taken instead."""
 
 
@@ -161,14 +163,19 @@ class Admission(Section):
     max_queued_teu: Quantity
     """Work that may wait at once; more is refused."""
     concurrency: Concurrency
+    """Requests in flight on one replica."""
     live_tokens: LiveTokens
+    """Tokens held in cache at once."""
     shares: Mapping[Name, ShareNode] = Field(default_factory=dict)
     """The tree of guaranteed and borrowable rates; names are `level/name` or `control`."""
     queue: Queue = Queue()
+    """The order in which waiting requests are served."""
     signals: Signals | None = None
     """Absent: no signal of a replica is used, only own counts."""
     retry: Retry
+    """How much work may be tried again."""
     breaker: Breaker
+    """When a failing replica gets no requests."""
     affinity: Affinity | None = None
     """Absent: no replica is preferred for a prefix."""
     conservative_route: Name | None = None

@@ -30,25 +30,45 @@ class PolicyDocument(Section):
     """One policy generation's content. Keys of `models` are the routes."""
 
     schema_: Literal["orchid.policy/v1"] = Field(alias="schema")
+    """The language that the document is written in."""
     product: Slug
+    """The product whose traffic it governs."""
     contract: Contract
+    """What a successful response is."""
     gates: Gates
+    """The bounds that the generation is judged by."""
     demand: Demand
+    """How requests are priced in token-equivalents."""
     models: Annotated[Mapping[Name, Model], Field(min_length=1, max_length=64)]
+    """The routes: each a pinned model under the name that other keys call it by."""
     classes: Annotated[Mapping[Name, TrafficClass], Field(min_length=1, max_length=500)]
+    """The traffic that is planned for, by shape."""
     segments: Segments
+    """The dimensions of quality, and the floor of each part."""
     fallback: Annotated[tuple[FallbackRule, ...], Field(max_length=5000)] = ()
+    """Which route may serve in place of another, for whom; a prohibition always wins."""
     admission: Admission
+    """The limits that each request is decided under."""
     scheduling: Scheduling
+    """Quanta of the servers' schedulers."""
     overload: Overload = ()
+    """The rungs that shed work, in order: a name, or a rung with settings of its own."""
     routing: Routing = Routing()
+    """Chooses the route of a request whose caller names none."""
     fleet: Fleet
+    """The devices, what they can do, hold and cost."""
     prices: Mapping[Name, Price] = Field(default_factory=dict)
+    """Prices of external upstreams, by route; other routes cost what the fleet does."""
     budgets: tuple[Budget, ...] = ()
+    """What tenants may use."""
     rollout: Rollout
+    """The stages by which a change reaches all traffic."""
     approvals: Approvals
+    """Who must agree to a change, by what it touches."""
     revisit: tuple[Revisit, ...] = ()
+    """Conditions that reopen the decision by themselves."""
     examples: tuple[Example, ...] = ()
+    """Decisions that the document must produce; they are run when it is proposed."""
 
     @field_validator("models", mode="after")
     @classmethod

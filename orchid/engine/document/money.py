@@ -31,6 +31,7 @@ class Budget(Section):
     tenant: Name | Literal["*"]
     """A tenant, or `*` for each tenant by itself."""
     window_ms: DurationMs = Field(alias="window")
+    """What use is summed over."""
     max_teu: Quantity | None = None
     """Token-equivalents, reserved ones included."""
     max_usd: Usd | None = None
@@ -53,8 +54,11 @@ class LongPrompt(Section):
     """The price of a request whose prompt is over a length; it holds for the whole request."""
 
     above_tokens: PositiveCount
+    """Input tokens from which it holds."""
     input_usd_per_million: Usd
+    """Of every input token."""
     output_usd_per_million: Usd
+    """Of every output token."""
 
 
 class Price(Section):
@@ -71,3 +75,4 @@ class Price(Section):
     batch_factor: Factor | None = None
     """Price of deferred work that the upstream runs as a batch, over its usual price."""
     long_prompt: LongPrompt | None = None
+    """Absent: one price at every length."""

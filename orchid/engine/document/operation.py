@@ -14,9 +14,9 @@ from orchid.engine.document.values import (
     Name,
     NonNegative,
     PositiveCount,
+    PositiveShare,
     Quantity,
     Section,
-    Share,
     Text,
     Usd,
 )
@@ -30,14 +30,19 @@ class Fleet(Section):
     """The devices of this generation's own pool, their safe rate and their hourly ledger."""
 
     devices: PositiveCount
+    """All devices of the pool, busy or idle."""
     group_size: PositiveCount
     """Devices that fail together."""
     raw_teu_per_s: Factor
     """Of one device, before the safe factor."""
     safe_factor: Factor
+    """Part of the raw rate that is planned with; the rest is headroom."""
     device_usd_per_h: Usd
+    """Of one device."""
     overhead_usd_per_h: Usd
+    """Hosts, storage, network, control, validation and observability together."""
     device_gib: Quantity | None = None
+    """Memory of one device."""
     residency_gib: Mapping[Name, Quantity] = Field(default_factory=dict)
     """Lines of one device's memory; they sum to `device_gib` exactly."""
     kv_usable_factor: Factor | None = None
@@ -62,9 +67,13 @@ class Stage(Section):
     """One step of a rollout: a duration by kind, or a canary fraction with its hold."""
 
     observe_ms: DurationMs | None = Field(default=None, alias="observe")
+    """Only measures, for so long."""
     shadow_ms: DurationMs | None = Field(default=None, alias="shadow")
+    """The candidate sees copies and answers nobody, for so long."""
     hard_limits_ms: DurationMs | None = Field(default=None, alias="hard_limits")
-    canary: Annotated[Share, Field(gt=0)] | None = None
+    """Only limits are enforced, for so long."""
+    canary: PositiveShare | None = None
+    """Part of eligible demand that the candidate serves."""
     hold: DurationMs | None = None
     """Of a canary: how long the stage must be watched before the next."""
 
@@ -102,12 +111,16 @@ class Rollout(Section):
     """From the first canary to the whole."""
 
     stages: Annotated[tuple[Stage, ...], Field(min_length=1, max_length=32)]
+    """In order, each with how long it is watched."""
     strata: tuple[Name, ...] = ()
+    """Dimensions within which the canary takes the same part of each value."""
     on_breach: Literal["rollback", "pause"] = "rollback"
+    """What a failed gate does."""
     unit: Literal["session", "request", "tenant"] = "session"
+    """What is exposed as a whole, so that it never sees both generations."""
     publish: Literal["manual", "automatic"] = "manual"
     """Whether the last approval publishes by itself, or somebody does it as a move of its own."""
-    acknowledged_share: Annotated[Share, Field(gt=0)] = 1.0
+    acknowledged_share: PositiveShare = 1.0
     """Part of the traffic whose edges must have activated a publication before its clock runs."""
 
 
@@ -115,14 +128,18 @@ class Approvals(Section):
     """The roles that must approve, one person each, by what a change touches."""
 
     quality: tuple[Role, ...]
+    """For lower floors, wider fallback, looser gates."""
     cost: tuple[Role, ...]
+    """For more dollars."""
     capacity: tuple[Role, ...]
+    """For limits, shares, budgets and rollout."""
 
 
 class Revisit(Section):
     """A condition that reopens the decision by itself."""
 
     trigger: Name
+    """Its name on pages and in records."""
     measure: Text
     """What is measured, in words."""
     max: NonNegative | None = None
@@ -130,6 +147,7 @@ class Revisit(Section):
     min: NonNegative | None = None
     """The decision is reopened below it."""
     window_ms: DurationMs = Field(alias="window")
+    """What the measure is taken over."""
 
     @model_validator(mode="after")
     def _some_bound(self) -> Self:
@@ -142,24 +160,36 @@ class ExampleGiven(Section):
     """A request on an idle warm fleet, unless `warm: false`."""
 
     class_: Name = Field(alias="class")
+    """A key of `classes`."""
     deadline_in_ms: PositiveCount | None = None
+    """From arrival; absent means the class's."""
     input_tokens: Count | None = None
+    """Absent means the class's."""
     max_output_tokens: PositiveCount | None = None
+    """Absent means the class's."""
     segment: Mapping[Name, Name] = Field(default_factory=dict)
+    """Values of dimensions that the class does not set."""
     tenant: Name | None = None
+    """Whose request it is."""
     warm: StrictBool = True
+    """False asks what happens while no replica is ready."""
 
 
 class ExampleExpect(Section):
     """What the decision must be; fields not given are free."""
 
     action: Action
+    """What is done with the request."""
     route: Name | None = None
+    """The route that serves it."""
     reason: Name | None = None
+    """Why it is not served as asked."""
 
 
 class Example(Section):
     """A decision that the document must produce; run when it is proposed."""
 
     given: ExampleGiven
+    """The request."""
     expect: ExampleExpect
+    """The decision."""

@@ -27,6 +27,7 @@ class OverloadStep(Section):
     """One rung with its own way in and out."""
 
     rung: OverloadRung
+    """What it does."""
     enter: Thresholds | None = None
     """Reaching any of them enters the rung; absent keys keep the rung's default."""
     leave: Thresholds | None = None

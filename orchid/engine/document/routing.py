@@ -23,25 +23,33 @@ class RoutingRule(Section):
     """Sends the selected requests to a route, first match first."""
 
     where: Selector
+    """The requests that it sends."""
     route: Name
+    """Where to."""
 
 
 class Classifier(Section):
     """Predicts before any generation whether the small route will do."""
 
     version: Name
+    """Of the classifier."""
     threshold: Share
     """Score from which the small route is taken."""
     evidence: Text
+    """Where its threshold was validated."""
     large: Name
+    """The route of every other request."""
     small: Name
+    """The route that is taken where its score allows."""
 
 
 class Cascade(Section):
     """Small first, escalating where the scorer's confidence is under the threshold."""
 
     small: Name
+    """The route that is asked first."""
     large: Name
+    """The route that is escalated to."""
     threshold: Share
     """Confidence from which the small route's answer is accepted."""
     validated_by: Text
@@ -74,7 +82,9 @@ class Routing(Section):
     always_large: tuple[Selector, ...] = ()
     """Requests that go to the large route without asking classifier or cascade."""
     classifier: Classifier | None = None
+    """Decides before any generation."""
     cascade: Cascade | None = None
+    """Decides after the small route has answered."""
 
     @model_validator(mode="after")
     def _one_chooser(self) -> Self:

@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 DECIMAL_PATTERN = r"^-?[0-9]{1,18}(\.[0-9]{1,18})?$"
+UNSIGNED_PATTERN = DECIMAL_PATTERN.replace("-?", "")
 DURATION_PATTERN = r"^[0-9]{1,9}(ms|s|m|h|d)$"
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.:/+-]{0,79}$"
 SLUG_PATTERN = r"^[a-z][a-z0-9-]{0,62}$"
@@ -99,25 +100,31 @@ def _nfc(value: object) -> object:
     return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
 
-_DECIMAL_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"type": "string", "pattern": DECIMAL_PATTERN}, {"type": "number"}]
-}
+def _decimal_schema(**bounds: int) -> WithJsonSchema:
+    text = {"type": "string", "pattern": UNSIGNED_PATTERN}
+    return WithJsonSchema({"anyOf": [text, {"type": "number", **bounds}]})
+
+
 _as_decimal = (
     BeforeValidator(_decimal),
     PlainSerializer(decimal_text, return_type=str, when_used="always"),
-    WithJsonSchema(_DECIMAL_SCHEMA),
 )
 
-Usd = Annotated[Decimal, *_as_decimal, Field(ge=0)]
-Factor = Annotated[Decimal, *_as_decimal, Field(gt=0)]
-Quantity = Annotated[Decimal, *_as_decimal, Field(ge=0)]
-ExactShare = Annotated[Decimal, *_as_decimal, Field(ge=0, le=1)]
-Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
-Probability = Annotated[float, BeforeValidator(_number), Field(gt=0, lt=1)]
-NonNegative = Annotated[float, BeforeValidator(_number), Field(ge=0)]
-Positive = Annotated[float, BeforeValidator(_number), Field(gt=0)]
-Count = Annotated[int, BeforeValidator(_number), Field(ge=0, le=10**15)]
-PositiveCount = Annotated[int, BeforeValidator(_number), Field(gt=0, le=10**15)]
+# A bound stands before the validators that widen what is accepted, or the JSON Schema loses it.
+Usd = Annotated[Decimal, Field(ge=0), *_as_decimal, _decimal_schema(minimum=0)]
+Factor = Annotated[Decimal, Field(gt=0), *_as_decimal, _decimal_schema(exclusiveMinimum=0)]
+Quantity = Annotated[Decimal, Field(ge=0), *_as_decimal, _decimal_schema(minimum=0)]
+ExactShare = Annotated[
+    Decimal, Field(ge=0, le=1), *_as_decimal, _decimal_schema(minimum=0, maximum=1)
+]
+Padding = Annotated[Decimal, Field(ge=1), *_as_decimal, _decimal_schema(minimum=1)]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
+PositiveShare = Annotated[float, Field(gt=0, le=1), BeforeValidator(_number)]
+Probability = Annotated[float, Field(gt=0, lt=1), BeforeValidator(_number)]
+NonNegative = Annotated[float, Field(ge=0), BeforeValidator(_number)]
+Positive = Annotated[float, Field(gt=0), BeforeValidator(_number)]
+Count = Annotated[int, Field(ge=0, le=10**15), BeforeValidator(_number)]
+PositiveCount = Annotated[int, Field(gt=0, le=10**15), BeforeValidator(_number)]
 DurationMs = Annotated[
     int,
     BeforeValidator(_duration_ms),
