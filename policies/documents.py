@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import yaml
-
 from controlplane import figures
 from controlplane.web import Column, Table
 from orchid.engine import capacity, economics, memory
-from orchid.engine.document.canonical import normalised
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.written import as_yaml
 
 CONTEXT_LINES = 3
 
@@ -67,11 +65,6 @@ def residency_table(ledger: memory.Residency) -> Table:
         [Column("Line"), Column("GiB", numeric=True)],
         [*lines, (f"Device ({closing})", f"{ledger.device_gib:f}")],
     )
-
-
-def as_yaml(given: dict[str, Any]) -> str:
-    """The document's text in the model's own order of keys, durations in milliseconds."""
-    return yaml.safe_dump(normalised(given), sort_keys=False, allow_unicode=True, width=100)
 
 
 @dataclass(frozen=True)

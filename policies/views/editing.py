@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 from accounts.guard import Permission, page
 from controlplane.errors import TooMany
 from controlplane.web import HtmxRequest, render_page
-from policies import documents, selectors, services
+from orchid.engine.document.written import as_yaml
+from policies import selectors, services
 from policies.drafting import Content, Draft, drafted
 from policies.forms import DocumentForm, RevisionForm
 from policies.models import Revision
@@ -58,7 +59,7 @@ def revise(request: HtmxRequest, slug: str, number: int) -> HttpResponse:
 
 
 def _beginning(base: Revision | None) -> dict[str, Any]:
-    return {"document": documents.as_yaml(base.document)} if base else {}
+    return {"document": as_yaml(base.document)} if base else {}
 
 
 def _draft(

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.guard import Permission, may, page
 from controlplane.errors import Problem
 from controlplane.web import HtmxRequest, render_page, whole_number
+from orchid.engine.document.written import as_yaml
 from policies import documents, selectors, services
 from policies.forms import ProductForm
 from policies.models import Revision
@@ -87,5 +88,5 @@ def _sections(revision: Revision) -> dict[str, Any]:
         "ledger": documents.ledger_table(document),
         "residency": documents.residency_table(fleet.residency) if fleet.residency else None,
         "demand": demand_plot(document),
-        "text": documents.as_yaml(revision.document),
+        "text": as_yaml(revision.document),
     }

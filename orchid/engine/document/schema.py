@@ -8,6 +8,7 @@ from typing import Any
 
 from orchid.engine.document.every_key import documents
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import DURATION_PATTERN
 
 SCHEMA_ID = "urn:orchid:schema:policy:v1"
 #: Characters of an example that an editor shows; the parts of a longer one have their own.
@@ -38,6 +39,17 @@ def known_keys(path: tuple[str | int, ...]) -> tuple[str, ...]:
     for part in path:
         nodes = [child for node in nodes for child in children(_built(), node, part)]
     return tuple(sorted({key for node in nodes for key in resolved(_built(), node)["properties"]}))
+
+
+@cache
+def duration_keys() -> frozenset[str]:
+    """The keys whose whole numbers are milliseconds of a duration."""
+    return frozenset(
+        key
+        for section in (_built(), *_built()["$defs"].values())
+        for key, node in section.get("properties", {}).items()
+        if any(form.get("pattern") == DURATION_PATTERN for form in alternatives(_built(), node))
+    )
 
 
 def resolved(schema: Node, node: Node) -> Node:

@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    SerializationInfo,
     StringConstraints,
     WithJsonSchema,
 )
@@ -125,9 +126,17 @@ NonNegative = Annotated[float, Field(ge=0), BeforeValidator(_number)]
 Positive = Annotated[float, Field(gt=0), BeforeValidator(_number)]
 Count = Annotated[int, Field(ge=0, le=10**15), BeforeValidator(_number)]
 PositiveCount = Annotated[int, Field(gt=0, le=10**15), BeforeValidator(_number)]
+
+
+def _written_duration(milliseconds: int, info: SerializationInfo) -> int | str:
+    """One number in the canonical form (JSON), the author's unit where people read it."""
+    return milliseconds if info.mode == "json" else duration_text(milliseconds)
+
+
 DurationMs = Annotated[
     int,
     BeforeValidator(_duration_ms),
+    PlainSerializer(_written_duration),
     WithJsonSchema(
         {
             "anyOf": [

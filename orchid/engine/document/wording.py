@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from orchid.engine.document.schema import duration_keys
 from orchid.engine.document.values import duration_text
 
-DURATION_KEYS = frozenset({"window", "hold", "observe", "shadow", "hard_limits"})
 NOTHING = "nothing"
 
 
@@ -18,7 +18,7 @@ def value_words(key: str, value: Any) -> str:
     """The value as the author would write it."""
     if value is None:
         return NOTHING
-    if key in DURATION_KEYS and isinstance(value, int):
+    if isinstance(value, int) and key in duration_keys():
         return duration_text(value)
     if isinstance(value, dict):
         inner = (f"{name}: {value_words(name, item)}" for name, item in value.items())
