@@ -10,6 +10,7 @@ import click
 from orchid.cli.output import json_option, show
 from orchid.cli.policy.reading import document_argument, loaded
 from orchid.engine.document.consistency import find
+from orchid.engine.document.reference import reference_markdown
 from orchid.engine.document.schema import json_schema
 
 
@@ -37,6 +38,7 @@ def findings_text(data: dict[str, Any]) -> str:
 
 
 @click.command()
-def schema() -> None:
+@click.option("--markdown", is_flag=True, help="The same for readers: every key with an example.")
+def schema(markdown: bool) -> None:
     """Print the JSON Schema of a policy document, for editors and other checkers."""
-    click.echo(json.dumps(json_schema(), indent=2))
+    click.echo(reference_markdown() if markdown else json.dumps(json_schema(), indent=2))

@@ -3,7 +3,6 @@
 It is valid as a whole, so no example can be one that the loader refuses.
 """
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -273,8 +272,12 @@ def every_key() -> dict[str, Any]:
     return document
 
 
-def documents() -> Iterator[dict[str, Any]]:
-    """The document, and the same with a classifier: together they have every key."""
-    yield every_key()
-    routing = {k: v for k, v in every_key()["routing"].items() if k != "cascade"}
-    yield every_key() | {"routing": routing | {"classifier": read_yaml(CLASSIFIER)}}
+def with_classifier() -> dict[str, Any]:
+    """The document with a classifier in place of the cascade."""
+    routing = {key: part for key, part in every_key()["routing"].items() if key != "cascade"}
+    return every_key() | {"routing": routing | {"classifier": read_yaml(CLASSIFIER)}}
+
+
+def values_by_key() -> dict[str, Any]:
+    """A value at every key there is: both of the above in one, so no document itself."""
+    return every_key() | {"routing": with_classifier()["routing"] | every_key()["routing"]}

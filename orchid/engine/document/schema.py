@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
 
-from orchid.engine.document.every_key import documents
+from orchid.engine.document.every_key import values_by_key
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import DURATION_PATTERN
 
@@ -22,8 +22,7 @@ def _built() -> Node:
     schema = PolicyDocument.model_json_schema(by_alias=True, mode="validation")
     for node in _nodes(schema):
         _tidy(node)
-    for document in documents():
-        _exemplify(schema, schema, document)
+    _exemplify(schema, schema, values_by_key())
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
 
 
