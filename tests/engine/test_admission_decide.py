@@ -1,15 +1,15 @@
 """Decisions with known answers: each question in its order, and what its refusal says."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.policy import CompiledPolicy
-from orchid.engine.admission.pool import Running
 from orchid.engine.admission.request import Action, AdmissionRequest, Decision, Reason
 from orchid.engine.admission.state import AdmissionState, idle_state
 from tests.small_policy import small_policy
@@ -32,8 +32,9 @@ def answer(
 def busy(policy: CompiledPolicy, *remaining_ms: float) -> AdmissionState:
     """Every slot taken, each for so many milliseconds more."""
     state = idle_state(policy, slots=len(remaining_ms))
-    running = state.pools["one"].running
-    running.update({f"b{n}": Running(NOW, left) for n, left in enumerate(remaining_ms)})
+    replica = state.pools["one"].replicas["one"]
+    for n, left in enumerate(remaining_ms):
+        replica.dispatch(f"b{n}", left, NOW)
     return state
 
 
@@ -76,11 +77,15 @@ def test_the_deadline_is_named_before_an_exhausted_share() -> None:
     state.shares[policy.digest] = buckets
     decision = answer(tight(), policy, state)
     assert decision.reason is Reason.DEADLINE_INFEASIBLE
-    assert dict(decision.explained)["compact"] is Reason.FALLBACK_PROHIBITED
+    assert reasons(decision)["compact"] is Reason.FALLBACK_PROHIBITED
     house = full_house(policy)
     house.shares = state.shares
     assert answer(ask(), policy, house).reason is Reason.SHARE_EXHAUSTED
     assert answer(ask(), policy, idle_with(state)).offer is not None  # below the knee nothing idles
+
+
+def reasons(decision: Decision) -> dict[str, Reason | None]:
+    return {found.option: found.reason for found in decision.explained}
 
 
 def idle_with(other: AdmissionState) -> AdmissionState:
@@ -113,7 +118,7 @@ def test_a_preferred_fallback_goes_first_where_its_segment_allows() -> None:
 
 def test_overload_puts_compact_first_for_eligible_segments_only() -> None:
     state = idle_state(POLICY, slots=4)
-    state.compact_first = True
+    state.ladders[POLICY.digest] = Ladder(rung=4, compact=frozenset({"full"}))
     eligible = answer(ask(tenant_class="standard"), state=state)
     assert eligible.reason is Reason.FALLBACK_OVERLOAD
     assert answer(ask(tenant_class="premium"), state=state).reason is Reason.REQUESTED
@@ -122,7 +127,7 @@ def test_overload_puts_compact_first_for_eligible_segments_only() -> None:
 def test_each_route_is_tried_once_and_the_requested_ones_reason_is_given() -> None:
     decision = answer(ask(tenant_class="standard"), state=idle_state(POLICY, slots=4, warm=False))
     assert decision.reason is Reason.NO_WARM_REPLICA
-    assert [label for label, _ in decision.explained] == ["full", "full bounded", "compact"]
+    assert list(reasons(decision)) == ["full", "full bounded", "compact"]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +184,7 @@ def test_nobody_overtakes_the_queue() -> None:
     state = full_house(POLICY)
     first = answer(ask(request_id="q1"), state=state)
     assert first.offer is not None
-    state.enqueue(first, first.offer)
+    state.enqueue(first, POLICY)
     state.settle("a0", 5, NOW)
     late, head = (
         answer(ask(request_id="q2"), state=state),
@@ -238,9 +243,9 @@ def test_an_admission_is_always_predicted_to_be_in_time(
 
 
 def test_the_wait_is_that_of_the_first_slot_that_comes_free() -> None:
-    pool = busy(POLICY, 300.0, 100.0).pools["one"]
-    assert pool.wait_ms(NOW) == 100.0
-    pool.dispatch("w", 50.0, NOW)
-    assert pool.wait_ms(NOW) == 150.0
-    pool.release("b1", NOW)
-    assert pool.wait_ms(NOW) == 50.0
+    replica = busy(POLICY, 300.0, 100.0).pools["one"].replicas["one"]
+    assert replica.wait_ms(NOW) == 100.0
+    replica.dispatch("w", 50.0, NOW)
+    assert replica.wait_ms(NOW) == 150.0
+    replica.release("b1", NOW)
+    assert replica.wait_ms(NOW) == 50.0

@@ -109,7 +109,7 @@ def test_asking_and_giving_back_leave_no_trace(asks: list[float], now_ms: float)
             buckets.charge(path, lender, teu, now_ms)
             buckets.charge(path, lender, -teu, now_ms)
     for node in path:
-        assert buckets.at(node, now_ms).tokens == pytest.approx(TREE.nodes[node].burst)
+        assert buckets.nodes[node].tokens_at(now_ms) == pytest.approx(TREE.nodes[node].burst)
 
 
 def test_a_document_without_shares_limits_nobody_by_them() -> None:

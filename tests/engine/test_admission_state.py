@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from orchid.engine.admission.budgets import Account, Budgets
+from orchid.engine.admission.budgets import Account, Budgets, Usage
 from orchid.engine.admission.decide import decide
 from orchid.engine.admission.policy import CompiledPolicy
+from orchid.engine.admission.replica import Ready
 from orchid.engine.admission.request import AdmissionRequest, Decision, Reason
 from orchid.engine.admission.state import AdmissionState, idle_state
 from tests.small_policy import small_policy
@@ -37,6 +38,11 @@ def admit(state: AdmissionState, policy: CompiledPolicy, name: str) -> Decision:
     return decision
 
 
+def accounts(state: AdmissionState) -> list[Account]:
+    windows = state.budgets.windows.values()
+    return [account for window in windows for account in window.accounts.values()]
+
+
 def five_against_one() -> tuple[AdmissionState, CompiledPolicy, list[Decision]]:
     policy = small_policy(budgets=[ONE_BUDGET], admission__concurrency__per_replica=100)
     state = idle_state(policy, slots=8)
@@ -53,9 +59,9 @@ def test_of_five_at_once_exactly_two_fit_and_settling_low_admits_one_more() -> N
     assert refusal.after_ms == 86_400_000 - NOW  # when its window ends
     state.settle("r0", 250, NOW)
     state.settle("r1", 250, NOW)
-    (account,) = state.budgets.accounts.values()
+    (account,) = accounts(state)
     assert account.spent == 500
-    assert not account.reserved
+    assert account.reserved == 0
     assert [admit(state, policy, f"s{n}").offer is not None for n in range(2)] == [True, False]
 
 
@@ -63,9 +69,9 @@ def test_cancelling_before_dispatch_gives_all_of_it_back() -> None:
     state, _, _ = five_against_one()
     state.cancel_undispatched("r0", NOW)
     state.cancel_undispatched("r1", NOW)
-    (account,) = state.budgets.accounts.values()
+    (account,) = accounts(state)
     assert account.spent == 0
-    assert not account.reserved
+    assert account.reserved == 0
 
 
 def test_a_request_refused_by_one_limit_consumes_no_other() -> None:
@@ -76,7 +82,7 @@ def test_a_request_refused_by_one_limit_consumes_no_other() -> None:
     state = idle_state(policy, slots=8)
     assert admit(state, policy, "r0").reason is Reason.BUDGET_EXHAUSTED
     assert not state.live
-    assert not state.budgets.accounts
+    assert not accounts(state)
     assert not state.shares
 
 
@@ -89,11 +95,11 @@ def test_a_new_window_starts_empty() -> None:
 
 
 def test_four_reservations_against_a_nearly_spent_dollar_budget() -> None:
-    account = Account(0, spent=Decimal("4.752720"))
+    account = Account(spent=Decimal("4.752720"))
     admitted = 0
-    for n in range(4):
+    for _ in range(4):
         if account.fits(Decimal("0.0884"), Decimal(5)):
-            account.reserved[f"r{n}"] = Decimal("0.0884")
+            account.reserved += Decimal("0.0884")
             admitted += 1
     assert admitted == 2
 
@@ -125,7 +131,7 @@ def test_an_expired_reservation_is_charged_in_full() -> None:
     state, _, _ = five_against_one()
     assert {held.attempt_id for held in state.expire(NOW + 60_000)} == {"r0", "r1"}
     assert state.expire(NOW + 60_000) == []
-    (account,) = state.budgets.accounts.values()
+    (account,) = accounts(state)
     assert account.spent == 800
 
 
@@ -137,12 +143,12 @@ def test_a_pool_that_flaps_never_counts_below_nothing() -> None:
     state.replace_pools([], NOW)
     assert asked(state, policy, "r3").reason is Reason.NO_WARM_REPLICA
     state.settle("r0", 1, NOW)
-    state.replace_pools([("one", 2, frozenset({"full"}))], NOW)
-    pool = state.pools["one"]
-    assert (set(pool.running), set(pool.waiting)) == ({"r1", "r2"}, set())
+    state.replace_pools([Ready("one", "one", 2, frozenset({"full"}))], NOW)
+    replica = state.pools["one"].replicas["one"]
+    assert (set(replica.running), set(replica.waiting)) == ({"r1", "r2"}, set())
     state.settle("r1", 1, NOW)
     state.settle("r2", 1, NOW)
-    assert pool.in_flight == 0
+    assert replica.in_flight == 0
 
 
 class Interleavings(RuleBasedStateMachine):
@@ -185,16 +191,14 @@ class Interleavings(RuleBasedStateMachine):
 
     @invariant()
     def the_books_close(self) -> None:
-        accounts = self.state.budgets.accounts.values()
-        reserved = {name: held.offer.teu for name, held in self.state.live.items()}
-        assert sum((account.spent for account in accounts), Decimal(0)) == self.spent
-        for account in accounts:
-            assert account.reserved == reserved
-        pool = self.state.pools["one"]
-        assert pool.running.keys() | pool.waiting.keys() == self.state.live.keys()
-        assert pool.running.keys().isdisjoint(pool.waiting)
-        assert len(pool.running) <= pool.slots
-        assert self.state.live.keys().isdisjoint(self.state.ended)
+        reserved = sum((held.offer.teu for held in self.state.live.values()), Decimal(0))
+        assert sum(account.spent for account in accounts(self.state)) == self.spent
+        assert sum(account.reserved for account in accounts(self.state)) == reserved
+        replica = self.state.pools["one"].replicas["one"]
+        assert replica.running.keys() | replica.waiting.keys() == self.state.live.keys()
+        assert replica.running.keys().isdisjoint(replica.waiting)
+        assert len(replica.running) <= replica.slots
+        assert not any(name in self.state.ended for name in self.state.live)
 
 
 TestInterleavings = Interleavings.TestCase
@@ -203,11 +207,11 @@ TestInterleavings.settings = settings(max_examples=40, stateful_step_count=30, d
 
 @given(st.lists(st.decimals(0, 100, places=4), max_size=20), st.decimals(0, 500, places=4))
 def test_a_budget_is_never_promised_beyond_its_cap(asks: list[Decimal], cap: Decimal) -> None:
-    budgets = small_policy(budgets=[{**ONE_BUDGET, "max_teu": str(cap)}]).document.budgets
-    held = Budgets()
-    for n, amount in enumerate(asks):
-        usage: Any = {"teu": amount, "usd": Decimal(0), "output_tokens": Decimal(0)}
-        if held.exhausted(budgets, "acme", usage, NOW) is None:
-            held.reserve(budgets, "acme", f"r{n}", usage, NOW)
-    promised = [sum(account.reserved.values()) for account in held.accounts.values()]
-    assert all(total <= cap for total in promised)
+    policy = small_policy(budgets=[{**ONE_BUDGET, "max_teu": str(cap)}])
+    held, caps = Budgets(), policy.caps["acme"]
+    for amount in asks:
+        usage = Usage(teu=amount)
+        if held.exhausted(caps, "acme", usage, NOW) is None:
+            held.reserve(caps, "acme", usage, NOW)
+    account = held.account(caps[0], "acme", int(NOW // 86_400_000))
+    assert account is None or account.reserved <= cap

@@ -4,193 +4,294 @@ Feasibility comes before share and share before the queue, so no priority launch
 be done in time, and a request that is refused for one thing is charged for none.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
 
-from orchid.engine.admission.policy import CompiledPolicy, RoutePolicy
+import msgspec
+
+from orchid.engine.admission.budgets import Usage
+from orchid.engine.admission.overload import NORMAL, Ladder
+from orchid.engine.admission.place import place
+from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.pool import Pool
-from orchid.engine.admission.refusal import refusal
+from orchid.engine.admission.refusal import deferral, refusal
 from orchid.engine.admission.request import (
     Action,
     AdmissionRequest,
+    Constraint,
     Decision,
     Offer,
     Prediction,
     Reason,
     Shape,
 )
-from orchid.engine.admission.shape import fits_context, shape_of
+from orchid.engine.admission.shape import measured, unserved
 from orchid.engine.admission.shares import ROOT
-from orchid.engine.admission.state import AdmissionState, share_levels, usage_of
-from orchid.engine.admission.timing import bounded_tokens, ends_ms, in_time, predict
-from orchid.engine.timing import deadline_ms
+from orchid.engine.admission.state import AdmissionState
+from orchid.engine.admission.table import Option
+from orchid.engine.admission.timing import bounded_tokens
+
+STEPS = {
+    Reason.UNKNOWN_CLASS: "shape",
+    Reason.SHAPE_OVER_LIMIT: "shape",
+    Reason.CONTEXT_WINDOW: "shape",
+    Reason.CELL_UNCALIBRATED: "options",
+    Reason.FALLBACK_PROHIBITED: "options",
+    Reason.OVERLOAD: "options",
+    Reason.MANIFEST_INCOMPATIBLE: "place",
+    Reason.NO_WARM_REPLICA: "place",
+    Reason.PRIVACY_CELL: "place",
+    Reason.BREAKER_OPEN: "place",
+    Reason.SIGNALS_STALE: "place",
+    Reason.DEADLINE_INFEASIBLE: "time",
+    Reason.MEMORY_INFEASIBLE: "memory",
+    Reason.TENANT_LIVE_TOKENS: "memory",
+    Reason.BUDGET_EXHAUSTED: "budget",
+    Reason.RETRY_BUDGET: "budget",
+    Reason.SHARE_EXHAUSTED: "share",
+    Reason.QUEUE_FULL: "queue",
+    Reason.CONCURRENCY: "queue",
+}
+"""The step of each reason that refuses."""
+
+_PUT_OFF = frozenset({"time", "memory", "budget", "share", "queue"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
-    """A way to serve the request that is yet to be checked."""
+class Refused(msgspec.Struct, frozen=True, gc=False):
+    """Why an option fell out, and when its limit is reset; `final`: no wait can help."""
 
-    route: RoutePolicy
-    action: Action
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class _Refused:
     reason: Reason
     reset_ms: float | None = None
-    final: bool = False  # no wait can help
+    final: bool = False
 
 
 def decide(
-    request: AdmissionRequest, state: AdmissionState, policy: CompiledPolicy, now_ms: float
+    request: AdmissionRequest,
+    state: AdmissionState,
+    policy: CompiledPolicy,
+    now_ms: float,
+    *,
+    explain: bool = False,
 ) -> Decision:
     """Admit by the first option that passes every question, or refuse for the requested route's.
 
     Pure: it reads `state` and moves nothing. Equal arguments give equal decisions.
     """
-    shape = shape_of(request, policy)
-    if isinstance(shape, Reason):
-        return _unshaped(request, shape, policy)
-    refused: dict[str, _Refused] = {}
-    for option in _options(shape, state, policy):
-        answer = _checked(option, shape, state, policy, now_ms)
+    shape = measured(request, policy)
+    reason = unserved(shape, policy)
+    if reason is not None:
+        return _refused(shape, policy, Refused(reason), ())
+    ladder, cell = state.ladders.get(policy.digest, NORMAL), shape.cell
+    options = cell.options
+    if ladder.rung:
+        if ladder.stops(cell.purpose):
+            return _refused(shape, policy, Refused(Reason.OVERLOAD), ())
+        put_off = deferral(shape, policy, now_ms) if ladder.defers_async else None
+        if put_off is not None:
+            return Decision(shape, None, None, put_off, (_said(cell.route, Reason.OVERLOAD),))
+        if ladder.compact_first(cell.route):
+            options = cell.compact_first
+    main: Refused | None = None
+    fell_out: tuple[Constraint, ...] = ()
+    for option in options:
+        answer = _tried(option, shape, state, policy, ladder, now_ms)
         if isinstance(answer, Offer):
-            return Decision(shape, answer, None, _explained(refused))
-        refused.setdefault(_label(option), answer)
-    main = refused[shape.route]
-    return Decision(
-        shape,
-        None,
-        refusal(main.reason, policy, request.request_id, main.reset_ms, final=main.final),
-        _explained({**refused, **_prohibited(shape, policy, refused)}),
-    )
+            return Decision(shape, answer, None, None, fell_out)
+        fell_out += (_said(option.label, answer.reason),)
+        if option.label == cell.route:
+            main = answer
+    assert main is not None
+    return _given_up(shape, policy, main, fell_out, now_ms)
 
 
-def _unshaped(request: AdmissionRequest, reason: Reason, policy: CompiledPolicy) -> Decision:
-    """A request that can't be measured keeps what it said of itself."""
-    shape = Shape(
-        request=request,
-        class_known=False,
-        route="",
-        input_tokens=request.input_tokens or 0,
-        output_tokens=request.max_output_tokens or 0,
-        min_output_tokens=None,
-        deadline_ms=request.deadline_ms or deadline_ms(policy.document, request.class_),
-        dimensions={},
-        region=request.region,
-    )
-    return Decision(shape, None, refusal(reason, policy, request.request_id))
+def _said(label: str, reason: Reason) -> Constraint:
+    return Constraint(label, STEPS[reason], reason)
 
 
-def _explained(refused: dict[str, _Refused]) -> tuple[tuple[str, Reason], ...]:
-    return tuple((label, answer.reason) for label, answer in refused.items())
+def _refused(
+    shape: Shape, policy: CompiledPolicy, why: Refused, explained: tuple[Constraint, ...]
+) -> Decision:
+    request_id = shape.request.request_id
+    answer = refusal(why.reason, policy, request_id, why.reset_ms, final=why.final)
+    return Decision(shape, None, answer, None, explained)
 
 
-def _label(option: _Option) -> str:
-    bounded = option.action is Action.BOUND
-    return f"{option.route.name} bounded" if bounded else option.route.name
-
-
-def _prohibited(
-    shape: Shape, policy: CompiledPolicy, tried: dict[str, _Refused]
-) -> dict[str, _Refused]:
-    """Routes that the document could fall back to, and doesn't allow for this segment."""
-    rules = policy.document.fallback
-    ladder = {rule.to for rule in rules if rule.from_ == shape.route and rule.to is not None}
-    return {route: _Refused(Reason.FALLBACK_PROHIBITED) for route in sorted(ladder - tried.keys())}
-
-
-def _options(shape: Shape, state: AdmissionState, policy: CompiledPolicy) -> Iterator[_Option]:
-    """Step 2: each allowed way once, in the order that policy and overload prescribe."""
-    allowed = policy.fallbacks(shape.route, shape.dimensions)
-    compact_first = state.compact_first and policy.may_prefer_compact
-    first = allowed.allowed if compact_first else (allowed.preferred,) if allowed.preferred else ()
-    for name in first:
-        preferred = name == allowed.preferred
-        reason = Reason.FALLBACK_PREFERRED if preferred else Reason.FALLBACK_OVERLOAD
-        yield _Option(policy.routes[name], Action.FALLBACK, reason)
-    requested = policy.routes[shape.route]
-    reason = Reason.REQUESTED if shape.class_known else Reason.CONSERVATIVE_ROUTE
-    yield _Option(requested, Action.ADMIT, reason)
-    yield _Option(requested, Action.BOUND, Reason.BOUNDED_BY_DEADLINE)
-    for name in allowed.allowed:
-        if name not in first:
-            yield _Option(policy.routes[name], Action.FALLBACK, Reason.FALLBACK_NEEDED)
-
-
-def _checked(
-    option: _Option, shape: Shape, state: AdmissionState, policy: CompiledPolicy, now_ms: float
-) -> Offer | _Refused:
-    """Steps 3 to 8 for one option."""
-    pool = state.pools.get(policy.pool)
-    if pool is None or pool.slots < 1 or option.route.name not in pool.warm:
-        return _Refused(Reason.NO_WARM_REPLICA)
-    queue_ms = pool.wait_ms(now_ms, shape.request.request_id)
-    output_tokens: int | None = shape.output_tokens
-    if option.action is Action.BOUND:
-        output_tokens = bounded_tokens(policy, option.route, shape, queue_ms, now_ms)
-    if output_tokens is None:
-        return _Refused(Reason.DEADLINE_INFEASIBLE)
-    if not fits_context(option.route, shape, output_tokens):
-        return _Refused(Reason.CONTEXT_WINDOW)
-    prediction = predict(option.route, shape, output_tokens, queue_ms)
-    if not in_time(policy, shape, prediction, now_ms):
-        return _Refused(Reason.DEADLINE_INFEASIBLE)
-    if refused := _memory(shape, output_tokens, state, policy):
-        return refused
-    return _limits(option, shape, output_tokens, prediction, pool, state, policy, now_ms)
-
-
-def _memory(
-    shape: Shape, output_tokens: int, state: AdmissionState, policy: CompiledPolicy
-) -> _Refused | None:
-    """Step 5: ceilings of live tokens, of the request, its tenant and the pool."""
-    limits, tokens = policy.document.admission.live_tokens, shape.input_tokens + output_tokens
-    if tokens > limits.per_request:
-        return _Refused(Reason.MEMORY_INFEASIBLE, final=True)
-    if state.live_tokens(tenant=shape.request.tenant) + tokens > limits.per_tenant:
-        return _Refused(Reason.TENANT_LIVE_TOKENS)
-    if state.live_tokens(pool=policy.pool) + tokens > policy.live_tokens_of_pool:
-        return _Refused(Reason.MEMORY_INFEASIBLE)
-    return None
-
-
-def _limits(
-    option: _Option,
+def _given_up(
     shape: Shape,
-    output_tokens: int,
-    prediction: Prediction,
-    pool: Pool,
+    policy: CompiledPolicy,
+    main: Refused,
+    fell_out: tuple[Constraint, ...],
+    now_ms: float,
+) -> Decision:
+    """No option passed: work that may wait for a later run is put off, the rest is refused."""
+    explained = fell_out + tuple(
+        _said(route, Reason.FALLBACK_PROHIBITED) for route in shape.cell.prohibited
+    )
+    if shape.cell.deferral is not None and not main.final and STEPS[main.reason] in _PUT_OFF:
+        put_off = deferral(shape, policy, now_ms, main.reset_ms)
+        if put_off is not None:
+            return Decision(shape, None, None, put_off, explained)
+    return _refused(shape, policy, main, explained)
+
+
+def _tried(
+    option: Option,
+    shape: Shape,
     state: AdmissionState,
     policy: CompiledPolicy,
+    ladder: Ladder,
     now_ms: float,
-) -> Offer | _Refused:
-    """Steps 6 to 8: the tenant's budgets, the share, the queue."""
-    tenant, route = shape.request.tenant, option.route.name
-    usage = usage_of(policy, route, shape.input_tokens, output_tokens)
-    budgets = policy.document.budgets
-    if exhausted := state.budgets.exhausted(budgets, tenant, usage, now_ms):
-        return _Refused(Reason.BUDGET_EXHAUSTED, exhausted[1])
-    request_id, teu = shape.request.request_id, usage["teu"]
-    wait = pool.in_flight >= policy.knee or not pool.next_in_queue(request_id)
-    path = policy.shares.path(share_levels(shape, route, pool.name))
-    lender = state.buckets(policy).lender(path, now_ms, room=not wait) if path else ROOT
-    if lender is None:
-        return _Refused(Reason.SHARE_EXHAUSTED)
-    room = policy.document.admission.max_queued_teu
-    if wait and pool.queued_teu(before=request_id) + teu > room:
-        return _Refused(Reason.QUEUE_FULL if room else Reason.CONCURRENCY)
+) -> Offer | Refused:
+    """Steps 3 to 8 for one option, each in its place: the whole order on one screen."""
+    if option.refused is not None:
+        return Refused(option.refused, final=True)
+    if option.modelless:
+        return _sources(option, shape, policy, now_ms)
+    request, cell, tenant = shape.request, shape.cell, shape.request.tenant
+    action, reason = option.action, option.reason
+    input_tokens, output_tokens = shape.input_tokens, shape.output_tokens
+    if cell.reserved_output_tokens is not None:
+        output_tokens = min(output_tokens, cell.reserved_output_tokens)
+    if ladder.rung and is_capped(shape, ladder, output_tokens):
+        action, reason = Action.BOUND, Reason.OUTPUT_CAPPED
+        output_tokens = cell.capped_output_tokens or output_tokens
+    live_tokens = input_tokens + output_tokens
+    if live_tokens > option.window_tokens and not option.bounded:
+        if not option.served.trims or output_tokens >= option.window_tokens:
+            return Refused(Reason.CONTEXT_WINDOW)
+        input_tokens, live_tokens = option.window_tokens - output_tokens, option.window_tokens
+
+    # 3 place
+    pool = state.pools.get(policy.pool)
+    if pool is None:
+        return Refused(Reason.NO_WARM_REPLICA)
+    placed = place(option, request, live_tokens, pool, policy, now_ms)
+    if isinstance(placed, Reason):
+        return Refused(placed)
+    replica, queue_ms, wait, full, reading = placed
+
+    # 4 time
+    if option.bounded:
+        fitting = bounded_tokens(policy, option, shape, queue_ms, now_ms)
+        if fitting is None:
+            return Refused(Reason.DEADLINE_INFEASIBLE)
+        output_tokens, live_tokens = fitting, input_tokens + fitting
+        if live_tokens > option.window_tokens:
+            return Refused(Reason.CONTEXT_WINDOW)
+    cached = request.cached_input_tokens
+    prefill_ms = (input_tokens - cached if cached < input_tokens else 0) * option.prefill_ms
+    decode_ms = output_tokens * option.decode_ms
+    service_ms = option.fixed_ms + prefill_ms + decode_ms
+    ends_ms = now_ms + queue_ms + service_ms
+    due_ms = request.arrived_ms + shape.deadline_ms
+    if ends_ms + policy.reserve_ms > due_ms and not option.bounded:
+        return Refused(Reason.DEADLINE_INFEASIBLE)
+
+    # 5 memory
+    if live_tokens > policy.live_tokens_of_request:
+        return Refused(Reason.MEMORY_INFEASIBLE, final=True)
+    if state.tenants.get(tenant, 0) + live_tokens > policy.live_tokens_of_tenant:
+        return Refused(Reason.TENANT_LIVE_TOKENS)
+    if (
+        full
+        or pool.live_tokens + live_tokens > policy.live_tokens_of_pool
+        or (option.ceilings and is_route_full(option, live_tokens, pool))
+    ):
+        return Refused(Reason.MEMORY_INFEASIBLE)
+
+    # 6 budgets
+    teu = option.factor * (policy.input_weight * input_tokens + output_tokens)
+    caps = policy.caps.get(tenant, policy.general_caps)
+    if caps:
+        usage = Usage(
+            teu,
+            option.served.usd(input_tokens, output_tokens),
+            output_tokens,
+            round(live_tokens * (queue_ms + service_ms)),
+            request.external_calls,
+        )
+        exhausted = state.budgets.exhausted(caps, tenant, usage, now_ms)
+        if exhausted is not None:
+            return Refused(Reason.BUDGET_EXHAUSTED, exhausted[1])
+    if request.attempt > 1:
+        reset_ms = state.retries.exhausted(
+            request.attempt, float(teu), live_tokens, policy.retry, now_ms
+        )
+        if reset_ms is not None:
+            return Refused(Reason.RETRY_BUDGET, reset_ms, final=reset_ms == math.inf)
+
+    # 7 share
+    lends = ROOT
+    if option.path:
+        lender = state.buckets(policy).lender(option.path, now_ms, room=not wait)
+        if lender is None:
+            return Refused(Reason.SHARE_EXHAUSTED)
+        lends = lender
+
+    # 8 queue
+    if wait:
+        if ladder.refuses_waiting or (ladder.rung and not cell.claims):
+            return Refused(Reason.OVERLOAD)
+        if pool.teu_ahead(option.route, request.request_id) + float(teu) > policy.max_queued_teu:
+            return Refused(Reason.QUEUE_FULL if policy.max_queued_teu else Reason.CONCURRENCY)
+
+    if option.timed:
+        prediction = Prediction(queue_ms, prefill_ms, decode_ms, service_ms)
+    else:
+        prediction = Prediction(queue_ms, None, None, None)
+    return Offer(
+        action,
+        reason,
+        option.route,
+        pool.name,
+        replica.name,
+        input_tokens,
+        output_tokens,
+        teu,
+        live_tokens,
+        prediction,
+        ends_ms - request.arrived_ms,
+        option.path,
+        lends,
+        wait,
+        reading.standing,
+        reading.age_ms,
+    )
+
+
+def is_capped(shape: Shape, ladder: Ladder, output_tokens: int) -> bool:
+    """Whether the ladder allows less output than the request would reserve."""
+    capped = shape.cell.capped_output_tokens
+    return capped is not None and capped < output_tokens and ladder.caps_output(shape.cell.route)
+
+
+def is_route_full(option: Option, live_tokens: int, pool: Pool) -> bool:
+    """Whether the route's own ceilings of sequences and live tokens leave no room."""
+    held, served = pool.held.get(option.route), option.served
+    tokens, sequences = (held.live_tokens, held.sequences) if held else (0, 0)
+    return (
+        served.max_live_tokens is not None and tokens + live_tokens > served.max_live_tokens
+    ) or (served.max_sequences is not None and sequences >= served.max_sequences)
+
+
+def _sources(
+    option: Option, shape: Shape, policy: CompiledPolicy, now_ms: float
+) -> Offer | Refused:
+    """An answer without a model: nothing is held, priced or waited for."""
+    if now_ms + policy.reserve_ms > shape.due_ms:
+        return Refused(Reason.DEADLINE_INFEASIBLE)
     return Offer(
         action=option.action,
         reason=option.reason,
-        route=route,
-        pool=pool.name,
-        output_tokens=output_tokens,
-        teu=teu,
-        live_tokens=shape.input_tokens + output_tokens,
-        prediction=prediction,
-        completion_ms=ends_ms(prediction, now_ms) - shape.request.arrived_ms,
-        lender=lender,
-        wait=wait,
+        route=option.route,
+        pool=policy.pool,
+        replica="",
+        input_tokens=0,
+        output_tokens=0,
+        teu=option.factor,
+        live_tokens=0,
+        prediction=Prediction(0.0, None, None, None),
+        completion_ms=now_ms - shape.request.arrived_ms,
+        path=(),
+        lender=ROOT,
+        wait=False,
     )

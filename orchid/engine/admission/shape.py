@@ -1,9 +1,7 @@
 """Step 1 of a decision: measure the request against its policy."""
 
-from orchid.engine.admission.policy import CompiledPolicy, RoutePolicy
+from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest, Reason, Shape
-from orchid.engine.segments import segment_of
-from orchid.engine.timing import deadline_ms
 
 
 def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reason:
@@ -11,34 +9,47 @@ def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reaso
 
     A request of an unknown class takes the declared conservative route, priced at the dearest.
     """
-    document = policy.document
-    traffic = document.classes.get(request.class_)
-    route = traffic.model if traffic else document.admission.conservative_route
-    if route is None:
-        return Reason.UNKNOWN_CLASS
-    given, cap = request.input_tokens, request.max_output_tokens
-    if traffic is None and (given is None or cap is None):
-        return Reason.UNKNOWN_CLASS
-    input_tokens = given if given is not None else traffic.input_tokens if traffic else 0
-    output_tokens = cap if cap is not None else traffic.max_output_tokens if traffic else 0
-    population = document.contract.population
-    extra = dict(request.segment)
-    if request.tenant_class:
-        extra.setdefault("tenant_class", request.tenant_class)
-    return Shape(
-        request=request,
-        class_known=traffic is not None,
-        route=route,
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        min_output_tokens=traffic.min_output_tokens if traffic else None,
-        deadline_ms=request.deadline_ms or deadline_ms(document, request.class_),
-        dimensions=segment_of(document, request.class_, input_tokens, output_tokens, extra),
-        region=request.region or (population.region if population else None),
+    shape = measured(request, policy)
+    return unserved(shape, policy) or shape
+
+
+def measured(request: AdmissionRequest, policy: CompiledPolicy) -> Shape:
+    """What the request said of itself, and the class's figures for what it did not say."""
+    cell = policy.table.cell(request)
+    given, cap, deadline_ms = request.input_tokens, request.max_output_tokens, request.deadline_ms
+    shape = Shape(
+        request,
+        cell,
+        cell.input_tokens if given is None else given,
+        cell.output_tokens if cap is None else cap,
+        deadline_ms or cell.deadline_ms,
     )
+    return shape if request.first_arrived_ms is None else _continued(shape)
 
 
-def fits_context(route: RoutePolicy, shape: Shape, output_tokens: int) -> bool:
-    """Input and reserved output share one context window."""
-    tokens = shape.input_tokens + output_tokens
-    return route.context_tokens is None or tokens <= route.context_tokens
+def _continued(shape: Shape) -> Shape:
+    """A deferred request that came back has its own deadline, and never more than its class's."""
+    request, cell = shape.request, shape.cell
+    if cell.deferral is None or request.first_arrived_ms is None:
+        return shape
+    left_ms = request.first_arrived_ms + cell.deferral.deadline_ms - request.arrived_ms
+    deadline_ms = max(0.0, min(shape.deadline_ms, left_ms))
+    return Shape(request, cell, shape.input_tokens, shape.output_tokens, deadline_ms)
+
+
+def unserved(shape: Shape, policy: CompiledPolicy) -> Reason | None:
+    """Why no route could take this shape, at any time.
+
+    An unknown class says its lengths itself, and is held to the hard limits at once.
+    """
+    cell, request = shape.cell, shape.request
+    if cell.refused is not None:
+        return cell.refused
+    if shape.input_tokens < 0 or shape.output_tokens < 0:
+        return Reason.SHAPE_OVER_LIMIT
+    if cell.known:
+        return None
+    if request.input_tokens is None or request.max_output_tokens is None:
+        return Reason.UNKNOWN_CLASS
+    over = shape.input_tokens + shape.output_tokens > policy.live_tokens_of_request
+    return Reason.SHAPE_OVER_LIMIT if over else None

@@ -9,14 +9,15 @@ Shares settle who is served when not all can be. While the pool is below its kne
 whatever its bucket says: nothing idles because a rate was used up. A ceiling holds at all times.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from orchid.engine.document.limits import ShareNode
 from orchid.engine.document.model import PolicyDocument
 
 ROOT = 0
 LEAST_BURST_S = 1.0
+BACKGROUND = "background"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class ShareTree:
     def path(self, belongs: Mapping[str, str | None]) -> tuple[int, ...]:
         """From the deepest node that a request belongs to up to the root.
 
-        `belongs` says the request's value of each level: region, pool, tenant_class, tenant, route.
+        `belongs` says the request's value of each level: region, pool, tenant_class, tenant, route;
+        and its purpose, which is what a node without a level is named after.
         """
         if not self.nodes:
             return ()
@@ -51,12 +53,23 @@ class ShareTree:
             path.append(child)
         return tuple(reversed(path))
 
+    def values(self, level: str) -> frozenset[str]:
+        """The values of a level that have a node of their own."""
+        parts = (share.name.partition("/") for share in self.nodes)
+        return frozenset(name for found, slash, name in parts if slash and found == level)
+
     def _child(self, node: int, belongs: Mapping[str, str | None]) -> int | None:
         for child in self.nodes[node].children:
-            level, _, name = self.nodes[child].name.partition("/")
-            if name and belongs.get(level) == name:
+            level, slash, name = self.nodes[child].name.partition("/")
+            if belongs.get(level) == name if slash else _is_for(level, belongs.get("purpose")):
                 return child
         return None
+
+
+def _is_for(leaf: str, purpose: str | None) -> bool:
+    """Whether a node without a level takes this purpose; `background` takes all optional work."""
+    optional = purpose in ("shadow", "profiling", "evaluation")
+    return leaf == purpose or (optional and leaf == BACKGROUND)
 
 
 def share_tree(document: PolicyDocument) -> ShareTree:
@@ -92,43 +105,60 @@ def _grow(
 
 @dataclass(slots=True)
 class Bucket:
-    """What a node may still use, as of a moment."""
+    """What a node may still use as of `at_ms`, beside its bounds in TEU and TEU a millisecond."""
 
+    index: int
     tokens: float
     ceiling_tokens: float
     at_ms: float
+    rate: float
+    burst: float
+    ceiling: float
+    ceiling_burst: float
+    capped: bool
+
+    def tokens_at(self, now_ms: float) -> float:
+        """What its rate leaves at a moment; a pure read."""
+        passed = max(0.0, now_ms - self.at_ms)
+        return min(self.burst, self.tokens + self.rate * passed)
+
+    def ceiling_at(self, now_ms: float) -> float:
+        """What its ceiling leaves at a moment; a pure read."""
+        passed = max(0.0, now_ms - self.at_ms)
+        return min(self.ceiling_burst, self.ceiling_tokens + self.ceiling * passed)
 
 
-@dataclass(slots=True)
 class Buckets:
-    """The state of a tree. A node that was never charged is full and has no entry."""
+    """The state of a tree: one bucket a node, full until it is charged."""
 
-    tree: ShareTree
-    held: dict[int, Bucket] = field(default_factory=dict)
+    __slots__ = ("nodes", "tree")
 
-    def at(self, node: int, now_ms: float) -> Bucket:
-        """The bucket as it stands now; a pure read."""
-        share, held = self.tree.nodes[node], self.held.get(node)
-        if held is None:
-            return Bucket(share.burst, share.ceiling_burst, now_ms)
-        passed_s = max(0.0, now_ms - held.at_ms) / 1000.0
-        return Bucket(
-            min(share.burst, held.tokens + share.rate * passed_s),
-            min(share.ceiling_burst, held.ceiling_tokens + share.ceiling * passed_s),
-            max(now_ms, held.at_ms),
-        )
+    def __init__(self, tree: ShareTree) -> None:
+        self.tree = tree
+        self.nodes = [_full(index, share) for index, share in enumerate(tree.nodes)]
+
+    def attained(self, index: int, now_ms: float) -> float:
+        """What a node got lately over what it is entitled to: 1 when its burst is just used up."""
+        node = self.nodes[index] if self.nodes else None
+        if node is None:
+            return 0.0
+        return 1.0 - node.tokens_at(now_ms) / node.burst if node.burst else 1.0
 
     def lender(self, path: tuple[int, ...], now_ms: float, *, room: bool = False) -> int | None:
         """The node that lets a request of this path through; None when every level says no.
 
         With `room` the pool is below its knee, and the root lends in any case.
         """
-        for node in path:
-            bucket = self.at(node, now_ms)
-            if self.tree.nodes[node].capped and bucket.ceiling_tokens <= 0:
+        nodes = self.nodes
+        for index in path:
+            node = nodes[index]
+            passed = now_ms - node.at_ms
+            if passed < 0.0:
+                passed = 0.0
+            if node.capped and node.ceiling_tokens + node.ceiling * passed <= 0.0:
                 return None
-            if bucket.tokens > 0 or (room and node == ROOT):
-                return node
+            if node.tokens + node.rate * passed > 0.0 or (room and index == ROOT):
+                return index
         return None
 
     def charge(self, path: tuple[int, ...], lender: int, teu: float, now_ms: float) -> None:
@@ -136,16 +166,36 @@ class Buckets:
 
         A negative amount gives back what the same path and lender were charged.
         """
-        for node, lends in _lending(path, lender):
-            bucket, share = self.at(node, now_ms), self.tree.nodes[node]
-            bucket.ceiling_tokens -= teu
-            # What was lent while there was room is forgotten beyond one burst.
-            bucket.tokens = max(bucket.tokens - (teu if lends else 0.0), -share.burst)
-            self.held[node] = bucket
+        nodes, lends = self.nodes, False
+        for index in path:
+            node = nodes[index]
+            lends = lends or index == lender
+            passed = now_ms - node.at_ms
+            if passed > 0.0:
+                node.at_ms = now_ms
+                tokens = node.tokens + node.rate * passed
+                node.tokens = tokens if tokens < node.burst else node.burst
+                if node.capped:
+                    tokens = node.ceiling_tokens + node.ceiling * passed
+                    most = node.ceiling_burst
+                    node.ceiling_tokens = tokens if tokens < most else most
+            if node.capped:
+                node.ceiling_tokens -= teu
+            if lends:
+                # What was lent while there was room is forgotten beyond one burst.
+                tokens = node.tokens - teu
+                node.tokens = tokens if tokens > -node.burst else -node.burst
 
 
-def _lending(path: tuple[int, ...], lender: int) -> Iterator[tuple[int, bool]]:
-    lends = False
-    for node in path:
-        lends = lends or node == lender
-        yield node, lends
+def _full(index: int, share: Share) -> Bucket:
+    return Bucket(
+        index,
+        share.burst,
+        share.ceiling_burst,
+        0.0,
+        share.rate / 1000.0,
+        share.burst,
+        share.ceiling / 1000.0,
+        share.ceiling_burst,
+        share.capped,
+    )

@@ -1,24 +1,33 @@
 """What admission knows and holds: pools, reservations by attempt id, shares and budgets.
 
 Everything that a reservation takes is named in its own record, and returned from there exactly
-once: by settling, by cancelling before dispatch, or by expiring. No counter exists beside these
-sets that could disagree with them.
+once: by settling, by cancelling before dispatch, or by expiring. The running totals beside the
+records are sums over them and nothing else.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from itertools import chain
 
-from orchid.engine.admission.budgets import Budgets, Usage
+from orchid.engine.admission.breaker import Breaker
+from orchid.engine.admission.budgets import NOTHING, Budgets, Hold, Usage, settle
+from orchid.engine.admission.concurrency import limiter_of
+from orchid.engine.admission.order import Entry
+from orchid.engine.admission.overload import Ladder, Sample
 from orchid.engine.admission.policy import CompiledPolicy
-from orchid.engine.admission.pool import Pool, Queued
-from orchid.engine.admission.request import Decision, Offer, Shape
-from orchid.engine.admission.shares import Buckets
+from orchid.engine.admission.pool import Pool
+from orchid.engine.admission.recent import Recent
+from orchid.engine.admission.replica import Ready, Replica
+from orchid.engine.admission.request import Decision, Offer
+from orchid.engine.admission.retry import RetryLedger
+from orchid.engine.admission.shares import ROOT, Buckets
 
 ENDED_REMEMBERED = 100_000
+GENERATIONS_REMEMBERED = 16
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Reservation:
     """What one attempt holds, under the generation it was admitted by and settles by."""
 
@@ -26,10 +35,12 @@ class Reservation:
     policy: CompiledPolicy
     decision: Decision
     offer: Offer
-    share_path: tuple[int, ...]
     reserved_ms: float
     expires_ms: float
-    cancel_requested_ms: float | None = None
+    pool: Pool
+    replica: Replica | None
+    buckets: Buckets
+    holds: tuple[Hold, ...]
 
     @property
     def tenant(self) -> str:
@@ -46,31 +57,77 @@ class AdmissionState:
 
     pools: dict[str, Pool] = field(default_factory=dict)
     live: dict[str, Reservation] = field(default_factory=dict)
-    ended: dict[str, None] = field(default_factory=dict)
+    ended: Recent[str, bool] = field(default_factory=lambda: Recent(ENDED_REMEMBERED))
+    tenants: dict[str, int] = field(default_factory=dict)  # live tokens; absent is none
     shares: dict[str, Buckets] = field(default_factory=dict)  # by digest
     budgets: Budgets = field(default_factory=Budgets)
-    compact_first: bool = False  # the overload rung compact_fallback is in force
+    retries: RetryLedger = field(default_factory=RetryLedger)
+    ladders: dict[str, Ladder] = field(default_factory=dict)  # by digest
+    _next_expiry_ms: float = math.inf  # no reservation expires before
 
     def buckets(self, policy: CompiledPolicy) -> Buckets:
         """The share buckets of a generation; full ones when it was never charged."""
         return self.shares.get(policy.digest) or Buckets(policy.shares)
 
-    def live_tokens(self, *, pool: str | None = None, tenant: str | None = None) -> int:
-        """Tokens whose cache is held now, of a pool or of a tenant."""
-        return sum(
-            held.offer.live_tokens
-            for held in self.live.values()
-            if pool in (None, held.offer.pool) and tenant in (None, held.tenant)
+    def live_tokens(self, *, pool: str) -> int:
+        """Tokens whose cache is held now in a pool."""
+        found = self.pools.get(pool)
+        return found.live_tokens if found else 0
+
+    def sample(self, policy: CompiledPolicy, now_ms: float) -> Sample:
+        """The figures that the overload ladder of the policy's pool goes by."""
+        pool = self.pools.get(policy.pool)
+        if pool is None:
+            return Sample(0.0, 0.0, 0.0)
+        room = policy.max_queued_teu or 1.0
+        held = pool.live_tokens / policy.live_tokens_of_pool
+        return Sample(pool.wait_ms(now_ms), pool.queued_teu() / room, held)
+
+    def enqueue(self, decision: Decision, policy: CompiledPolicy) -> None:
+        """Take a place in the bounded queue of the offer's lane. Nothing else is held for it."""
+        offer, shape = decision.offer, decision.shape
+        lane = self.pools[policy.pool].lane(offer.route) if offer is not None else None
+        if offer is None or lane is None:
+            raise ValueError(f"request {shape.request.request_id} has nothing to wait for")
+        service_ms = offer.prediction.service_ms or 0.0
+        lane.queue.put(
+            Entry(
+                request_id=shape.request.request_id,
+                arrived_ms=shape.request.arrived_ms,
+                deadline_ms=shape.deadline_ms,
+                latest_start_ms=shape.due_ms - policy.reserve_ms - service_ms,
+                teu=float(offer.teu),
+                live_tokens=offer.live_tokens,
+                service_ms=service_ms,
+                share=offer.path[0] if offer.path else ROOT,
+            )
         )
 
-    def enqueue(self, decision: Decision, offer: Offer) -> None:
-        """Take a place in the bounded queue of the offer's pool. Nothing else is held for it."""
-        request_id = decision.shape.request.request_id
-        service_ms = offer.prediction.service_ms or 0.0
-        self.pools[offer.pool].queued[request_id] = Queued(offer.teu, service_ms)
+    def leave_queue(self, pool: str, request_id: str) -> bool:
+        """Served, refused or gone; False when it was not waiting."""
+        lanes = self.pools[pool].lanes if pool in self.pools else ()
+        queues = [lane.queue for lane in lanes if request_id in lane.queue]
+        for queue in queues:
+            queue.leave(request_id)
+        return bool(queues)
 
-    def leave_queue(self, pool: str, request_id: str) -> None:
-        self.pools[pool].queued.pop(request_id, None)
+    def reorder(self, policy: CompiledPolicy, now_ms: float) -> tuple[str, ...]:
+        """Put the queues of the policy's pool in order; the ids of those that left, too late."""
+        pool = self.pools.get(policy.pool)
+        if pool is None:
+            return ()
+        free = float(policy.live_tokens_of_pool - pool.live_tokens)
+        buckets = self.buckets(policy)
+
+        def attained(entry: Entry) -> float:
+            return buckets.attained(entry.share, now_ms)
+
+        late = (
+            lane.queue.reorder(policy.order, now_ms, attained, free)
+            for lane in pool.lanes
+            if lane.queue
+        )
+        return tuple(chain.from_iterable(late))
 
     def reserve(
         self,
@@ -84,15 +141,38 @@ class AdmissionState:
         offer = decision.offer
         if offer is None or attempt_id in self.live or attempt_id in self.ended:
             raise ValueError(f"attempt {attempt_id} can't be reserved")
-        path = policy.shares.path(share_levels(decision.shape, offer.route, offer.pool))
-        held = Reservation(attempt_id, policy, decision, offer, path, now_ms, expires_ms)
+        request, tokens, teu = decision.shape.request, offer.live_tokens, float(offer.teu)
+        pool, tenant = self.pools[offer.pool], request.tenant
+        replica = pool.replicas.get(offer.replica)
+        buckets = self.shares.get(policy.digest) or self._opened(policy)
+        caps = policy.caps.get(tenant, policy.general_caps)
+        holds: tuple[Hold, ...] = ()
+        if caps:
+            holds = self.budgets.reserve(caps, tenant, _promised(decision, policy), now_ms)
+        held = Reservation(
+            attempt_id,
+            policy,
+            decision,
+            offer,
+            now_ms,
+            expires_ms,
+            pool,
+            replica,
+            buckets,
+            holds,
+        )
         self.live[attempt_id] = held
-        buckets = self.shares.setdefault(policy.digest, Buckets(policy.shares))
-        buckets.charge(path, offer.lender, float(offer.teu), now_ms)
-        usage = usage_of(policy, offer.route, decision.shape.input_tokens, offer.output_tokens)
-        self.budgets.reserve(policy.document.budgets, held.tenant, attempt_id, usage, now_ms)
-        pool = self.pools[offer.pool]
-        pool.dispatch(attempt_id, offer.prediction.service_ms or 0.0, now_ms)
+        if expires_ms < self._next_expiry_ms:
+            self._next_expiry_ms = expires_ms
+        buckets.charge(offer.path, offer.lender, teu, now_ms)
+        self.retries.note(request.attempt, teu, tokens, policy.retry, now_ms)
+        self.tenants[tenant] = self.tenants.get(tenant, 0) + tokens
+        pool.hold(offer.route, tokens)
+        if replica is not None:
+            replica.live_tokens += tokens
+            replica.dispatch(attempt_id, offer.prediction.service_ms or 0.0, now_ms)
+            if replica.breaker is not None:
+                replica.breaker.sent(attempt_id, now_ms)
         return held
 
     def settle(self, attempt_id: str, output_tokens: int, now_ms: float) -> Reservation | None:
@@ -100,72 +180,133 @@ class AdmissionState:
         held = self.live.get(attempt_id)
         if held is None:
             return None
-        shape = held.decision.shape
-        used = usage_of(held.policy, held.offer.route, shape.input_tokens, output_tokens)
-        return self._end(held, used, now_ms)
+        offer, policy = held.offer, held.policy
+        route = policy.routes[offer.route]
+        teu = policy.teu(route, offer.input_tokens, output_tokens)
+        used = NOTHING
+        if held.holds:
+            used = Usage(
+                teu,
+                route.usd(offer.input_tokens, output_tokens),
+                output_tokens,
+                round(offer.live_tokens * max(0.0, now_ms - held.reserved_ms)),
+                held.decision.shape.request.external_calls,
+            )
+        return self._end(held, used, float(teu), now_ms)
 
     def cancel_undispatched(self, attempt_id: str, now_ms: float) -> Reservation | None:
         """Give back everything of an attempt that never reached the server."""
         held = self.live.get(attempt_id)
-        return self._end(held, _nothing(), now_ms) if held else None
+        return self._end(held, NOTHING, 0.0, now_ms) if held else None
 
     def expire(self, now_ms: float) -> list[Reservation]:
         """End reservations past their own expiry, charged in full: nobody said what they used."""
+        if now_ms < self._next_expiry_ms:
+            return []
         due = [held for held in self.live.values() if held.expires_ms <= now_ms]
         for held in due:
             self.settle(held.attempt_id, held.offer.output_tokens, now_ms)
+        left = (held.expires_ms for held in self.live.values())
+        self._next_expiry_ms = min(left, default=math.inf)
         return due
 
-    def replace_pools(
-        self, pools: Iterable[tuple[str, int, frozenset[str]]], now_ms: float
-    ) -> None:
-        """Take over what is warm now; a pool that is gone keeps its attempts and has no slots."""
-        warm = {name: (slots, routes) for name, slots, routes in pools}
-        for name in warm.keys() - self.pools.keys():
-            self.pools[name] = Pool(name, 0, frozenset())
-        for name, pool in self.pools.items():
-            pool.slots, pool.warm = warm.get(name, (0, frozenset()))
-            pool.fill(now_ms)
+    def replace_pools(self, ready: Iterable[Ready], now_ms: float) -> None:
+        """Take over which replicas are ready and what is warm on them.
 
-    def _end(self, held: Reservation, used: Usage, now_ms: float) -> Reservation:
-        del self.live[held.attempt_id]
-        self.ended[held.attempt_id] = None
-        if len(self.ended) > ENDED_REMEMBERED:
-            del self.ended[next(iter(self.ended))]
-        back = float(used["teu"] - held.offer.teu)
-        self.shares[held.policy.digest].charge(held.share_path, held.offer.lender, back, now_ms)
-        self.budgets.settle(held.tenant, held.attempt_id, used)
-        self.pools[held.offer.pool].release(held.attempt_id, now_ms)
+        One that is known keeps its attempts, its breaker, its limit and its signal. One that is
+        gone keeps its attempts and has no slots.
+        """
+        by_pool: dict[str, list[Ready]] = {name: [] for name in self.pools}
+        for replica in ready:
+            by_pool.setdefault(replica.pool, []).append(replica)
+        for name, members in by_pool.items():
+            self.pools.setdefault(name, Pool(name)).replace(members, now_ms)
+
+    def equip(self, policy: CompiledPolicy) -> None:
+        """Give each replica of the policy's pool the breaker and the limit that it lacks."""
+        pool = self.pools.get(policy.pool)
+        for replica in pool.replicas.values() if pool else ():
+            if replica.breaker is None:
+                replica.breaker = Breaker(policy.breaker)
+            if replica.limiter is None:
+                replica.limiter = limiter_of(policy.limit)
+
+    def restarted(self, pool: str, replica: str) -> None:
+        """A replica came back empty: what ran there holds nothing of it any more.
+
+        Its attempts stay reserved until they are settled or expire, by their own records.
+        """
+        self.pools[pool].restart(replica)
+
+    def _opened(self, policy: CompiledPolicy) -> Buckets:
+        """Full buckets for a generation; those that nobody holds anything of make room."""
+        if len(self.shares) >= GENERATIONS_REMEMBERED:
+            used = {held.policy.digest for held in self.live.values()}
+            self.shares = {digest: b for digest, b in self.shares.items() if digest in used}
+        return self.shares.setdefault(policy.digest, Buckets(policy.shares))
+
+    def _end(self, held: Reservation, used: Usage, teu: float, now_ms: float) -> Reservation:
+        attempt_id, offer, replica = held.attempt_id, held.offer, held.replica
+        del self.live[attempt_id]
+        self.ended.put(attempt_id, True)
+        held.buckets.charge(offer.path, offer.lender, teu - float(offer.teu), now_ms)
+        if held.holds:
+            settle(held.holds, used)
+        tenant, tokens = held.tenant, offer.live_tokens
+        left = self.tenants.get(tenant, 0) - tokens
+        if left:
+            self.tenants[tenant] = left
+        else:
+            self.tenants.pop(tenant, None)
+        held.pool.free(offer.route, tokens)
+        if replica is not None:
+            replica.live_tokens -= tokens
+            replica.release(attempt_id, now_ms)
+            if replica.breaker is not None:
+                replica.breaker.left(attempt_id)
         return held
 
 
-def share_levels(shape: Shape, route: str, pool: str) -> dict[str, str | None]:
-    """A request's value of each level of the share tree."""
-    request = shape.request
-    return {
-        "region": shape.region,
-        "pool": pool,
-        "tenant_class": request.tenant_class or shape.dimensions.get("tenant_class"),
-        "tenant": request.tenant,
-        "route": route,
-    }
+def _promised(decision: Decision, policy: CompiledPolicy) -> Usage:
+    """What an offer counts as in the budgets of its tenant."""
+    offer = decision.offer
+    assert offer is not None
+    held_ms = offer.prediction.queue_ms + (offer.prediction.service_ms or 0.0)
+    return Usage(
+        offer.teu,
+        policy.routes[offer.route].usd(offer.input_tokens, offer.output_tokens),
+        offer.output_tokens,
+        round(offer.live_tokens * held_ms),
+        decision.shape.request.external_calls,
+    )
 
 
-def usage_of(policy: CompiledPolicy, route: str, input_tokens: int, output_tokens: int) -> Usage:
-    """What a request of this shape counts as, in every unit that a budget may cap."""
-    priced = policy.routes[route]
-    return {
-        "teu": policy.teu(priced, input_tokens, output_tokens),
-        "usd": priced.usd(input_tokens, output_tokens),
-        "output_tokens": Decimal(output_tokens),
-    }
+def idle_state(
+    policy: CompiledPolicy,
+    *,
+    slots: int = 1,
+    replicas: int | Mapping[str, int] = 1,
+    warm: bool = True,
+) -> AdmissionState:
+    """A fleet that does nothing yet: so many replicas of so many slots, or so many of each route.
 
-
-def _nothing() -> Usage:
-    return {"teu": Decimal(0), "usd": Decimal(0), "output_tokens": Decimal(0)}
-
-
-def idle_state(policy: CompiledPolicy, *, slots: int = 1, warm: bool = True) -> AdmissionState:
-    """A fleet that does nothing yet, with every route warm or none."""
-    routes = frozenset(policy.routes) if warm else frozenset()
-    return AdmissionState(pools={policy.pool: Pool(policy.pool, slots, routes)})
+    With a plain count every route is warm on every replica; without `warm` none is.
+    """
+    everything = frozenset(policy.routes) if warm else frozenset()
+    if isinstance(replicas, int):
+        routes = [everything] * replicas
+    else:
+        counted = ([route] * count for route, count in replicas.items())
+        routes = [frozenset({route}) & everything for route in chain.from_iterable(counted)]
+    name = policy.pool
+    devices = max(1, policy.devices // len(routes)) if len(routes) > 1 else None
+    state = AdmissionState()
+    state.replace_pools(
+        [
+            Ready(name, name if len(routes) == 1 else f"{name}-{n}", slots, served, devices=devices)
+            for n, served in enumerate(routes)
+        ],
+        0.0,
+    )
+    state.equip(policy)
+    return state

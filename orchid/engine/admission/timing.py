@@ -2,46 +2,32 @@
 
 import math
 
-from orchid.engine.admission.policy import CompiledPolicy, RoutePolicy
-from orchid.engine.admission.request import Prediction, Shape
+from orchid.engine.admission.policy import CompiledPolicy
+from orchid.engine.admission.request import Shape
+from orchid.engine.admission.table import Option
 
 
-def predict(route: RoutePolicy, shape: Shape, output_tokens: int, queue_ms: float) -> Prediction:
-    """Queue wait, prefill of the uncached input and decode of the whole reserved output."""
-    if route.timing is None:
-        return Prediction(queue_ms, None, None, None)
-    uncached = max(0, shape.input_tokens - shape.request.cached_input_tokens)
-    prefill_ms = uncached * route.timing.prefill_ms_per_token
-    decode_ms = output_tokens * route.timing.decode_ms_per_token
-    service_ms = route.timing.fixed_ms + prefill_ms + decode_ms
-    return Prediction(queue_ms, prefill_ms, decode_ms, service_ms)
-
-
-def ends_ms(prediction: Prediction, now_ms: float) -> float:
-    """When the model would have answered. Without declared timing the work takes no known time."""
-    return now_ms + prediction.queue_ms + (prediction.service_ms or 0.0)
-
-
-def in_time(policy: CompiledPolicy, shape: Shape, prediction: Prediction, now_ms: float) -> bool:
-    """Whether the answer is there before the deadline with the post-model reserve still in hand."""
-    return ends_ms(prediction, now_ms) + policy.reserve_ms <= shape.due_ms
+def uncached(shape: Shape, input_tokens: int) -> int:
+    """Input that no prefix cache holds."""
+    return max(0, input_tokens - shape.request.cached_input_tokens)
 
 
 def bounded_tokens(
-    policy: CompiledPolicy, route: RoutePolicy, shape: Shape, queue_ms: float, now_ms: float
+    policy: CompiledPolicy, option: Option, shape: Shape, queue_ms: float, now_ms: float
 ) -> int | None:
-    """The output that whole decode quanta allow in the time left, when the class accepts it.
+    """The output that whole decode quanta allow in the time left.
 
-    None: not below what was asked for, or below the smallest useful bound, or bounds not accepted.
+    None: not below what was asked for, or below the smallest useful bound.
     """
-    least = shape.min_output_tokens
-    if least is None or not policy.accepts_bounded or route.timing is None:
+    least, quantum = shape.min_output_tokens, option.served.quantum_tokens
+    quantum_ms = quantum * option.decode_ms
+    if least is None or quantum_ms <= 0:
         return None
-    before = ends_ms(predict(route, shape, 0, queue_ms), now_ms) + policy.reserve_ms
-    quantum_ms = policy.quantum_tokens * route.timing.decode_ms_per_token
-    if before > shape.due_ms or quantum_ms <= 0:
+    prefill_ms = uncached(shape, shape.input_tokens) * option.prefill_ms
+    before = now_ms + queue_ms + (option.fixed_ms + prefill_ms) + policy.reserve_ms
+    if before > shape.due_ms:
         return None
     # A quantum that fits exactly must not be lost to rounding of the times before it.
     quanta = math.floor((shape.due_ms - before) / quantum_ms + 1e-9)
-    tokens = quanta * policy.quantum_tokens
+    tokens = quanta * quantum
     return tokens if least <= tokens < shape.output_tokens else None

@@ -1,0 +1,145 @@
+"""Step 3 of a decision: which replica. Never a dice: the request's id and prefix choose.
+
+The better of two that the id names takes the request when it has a free slot. Where it has none,
+all are looked at, so that nobody waits or is refused while another replica has room.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+from orchid.engine.admission.policy import CompiledPolicy
+from orchid.engine.admission.pool import Group, Pool
+from orchid.engine.admission.replica import Replica
+from orchid.engine.admission.request import AdmissionRequest, Reason
+from orchid.engine.admission.signals import UNUSED, Reading, limit_under, read_signal
+from orchid.engine.admission.table import Option
+
+
+class Place(NamedTuple):
+    """Where an option would be served, after which wait, and whether it waits at the edge."""
+
+    replica: Replica
+    queue_ms: float
+    wait: bool
+    full: bool = False  # no memory for it, there or on any other
+    reading: Reading = UNUSED
+
+
+def place(
+    option: Option,
+    request: AdmissionRequest,
+    live_tokens: int,
+    pool: Pool,
+    policy: CompiledPolicy,
+    now_ms: float,
+) -> Place | Reason:
+    """The replica for an option that would hold so many live tokens, or why there is none."""
+    if pool.plain:
+        group: Group | Reason = pool.by_route.get(option.route) or Reason.NO_WARM_REPLICA
+    else:
+        region = request.region or policy.region
+        group = pool.group(option.route, option.manifest, region, request.privacy_cell)
+    if isinstance(group, Reason):
+        return group
+    head = group.lane.queue.head
+    first = head is None or head == request.request_id
+    if first and policy.signals is None:
+        replica = _chosen(group.replicas, request, policy)
+        running, limiter = len(replica.running), replica.limiter
+        if (
+            running < replica.slots
+            and running < (limiter.limit if limiter is not None else policy.knee)
+            and not replica.waiting
+            and replica.live_tokens + live_tokens <= _ceiling(replica, policy)
+            and (replica.breaker is None or not replica.breaker.is_open(now_ms))
+        ):
+            return Place(replica, 0.0, False)
+    return _searched(group, request, live_tokens, first, policy, now_ms)
+
+
+def _ceiling(replica: Replica, policy: CompiledPolicy) -> int:
+    """Live tokens that one replica may hold."""
+    return policy.live_tokens_per_device * (replica.devices or policy.devices)
+
+
+def replica_is_full(replica: Replica, live_tokens: int, policy: CompiledPolicy) -> bool:
+    """Whether so many more live tokens don't fit it."""
+    return replica.live_tokens + live_tokens > _ceiling(replica, policy)
+
+
+def _chosen(
+    replicas: Sequence[Replica], request: AdmissionRequest, policy: CompiledPolicy
+) -> Replica:
+    """The prefix's own replica unless it is hot, else the better of two that the id names."""
+    count = len(replicas)
+    if count == 1:
+        return replicas[0]
+    if policy.hot_at is not None and request.prefix is not None:
+        own = replica_of_prefix(replicas, request)
+        limit = own.limiter.limit if own.limiter is not None else policy.knee
+        if own.in_flight < policy.hot_at * limit:
+            return own
+    mark = crc32(request.request_id.encode())
+    first = mark % count
+    one = replicas[first]
+    other = replicas[(first + 1 + (mark >> 16) % (count - 1)) % count]
+    return other if other.in_flight < one.in_flight else one
+
+
+def replica_of_prefix(replicas: Sequence[Replica], request: AdmissionRequest) -> Replica:
+    """Rendezvous: each prefix ranks all replicas, so a replica that goes moves only its own.
+
+    The key holds the tenant and the privacy cell: what one of them cached, no other reads.
+    """
+    parts = (request.tenant, request.privacy_cell or "", request.prefix or "")
+    key = crc32("\0".join(parts).encode())
+    return max(replicas, key=lambda replica: (_mixed(key, replica.name), replica.name))
+
+
+def _mixed(key: int, name: str) -> int:
+    """A product spreads what the checksum alone would leave in patterns of the name."""
+    value = (crc32(name.encode()) ^ key) * 0x9E3779B1 & 0xFFFFFFFF
+    return (value ^ value >> 15) * 0x85EBCA77 & 0xFFFFFFFF
+
+
+def _searched(
+    group: Group,
+    request: AdmissionRequest,
+    live_tokens: int,
+    first: bool,
+    policy: CompiledPolicy,
+    now_ms: float,
+) -> Place | Reason:
+    """The best of all: one that has memory and room, is known, and is soon free."""
+    best: Replica | None = None
+    best_score: tuple[bool, bool, int, float, int] | None = None
+    best_reading, reason = UNUSED, Reason.BREAKER_OPEN
+    for replica in _from(group.replicas, request.request_id):
+        if replica.breaker is not None and replica.breaker.is_open(now_ms):
+            continue
+        reading = read_signal(replica.signal, policy.signals, now_ms)
+        knee, in_flight = policy.knee, replica.in_flight
+        adapted = replica.limiter.limit if replica.limiter is not None else knee
+        full = in_flight >= limit_under(reading.standing, adapted, knee, policy.signals)
+        if full and reading.standing == "none" and in_flight < knee:
+            reason = Reason.SIGNALS_STALE
+            continue
+        wait_ms = max(replica.wait_ms(now_ms), reading.wait_ms)
+        no_memory = replica_is_full(replica, live_tokens, policy)
+        score = (no_memory, full, reading.rank, wait_ms, in_flight)
+        if best_score is None or score < best_score:
+            best, best_score, best_reading = replica, score, reading
+    if best is None or best_score is None:
+        return reason
+    wait = not first or best_score[1]
+    if not wait:
+        return Place(best, best_score[3], False, best_score[0], best_reading)
+    queue_ms = max(group.lane.wait_ms(now_ms, request.request_id), best_reading.wait_ms)
+    return Place(best, queue_ms, True, best_score[0], best_reading)
+
+
+def _from(replicas: Sequence[Replica], request_id: str) -> Sequence[Replica]:
+    """All of them, from the one that the id names on, so that ties don't pile up on one."""
+    first = crc32(request_id.encode()) % len(replicas)
+    return (*replicas[first:], *replicas[:first])
