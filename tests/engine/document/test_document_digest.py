@@ -1,7 +1,9 @@
 """Equal content has an equal digest, however it is written, and other content has another."""
 
 import json
+import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,10 +14,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from orchid.engine.document.canonical import canonical_bytes, digest_of, manifest_digest
+from orchid.engine.document.every_key import every_key, with_classifier
 from orchid.engine.document.load import LoadedDocument, load_document
+from orchid.engine.document.written import as_yaml
+from tests.engine.document.respelling import respelled
 from tests.reference_document import SOURCE, changed
 
 DIGEST = load_document(SOURCE).digest
+
+
+def is_kept(text: str) -> bool:
+    """Whether a document may hold the text at all."""
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def reordered(value: Any, random: Random) -> Any:
@@ -32,6 +42,40 @@ def reordered(value: Any, random: Random) -> Any:
 @generated(st.integers(), st.sampled_from([json.dumps, yaml.safe_dump]))
 def test_key_order_and_media_change_nothing(seed: int, write: Callable[[Any], str]) -> None:
     assert load_document(write(reordered(changed(), Random(seed)))).digest == DIGEST
+
+
+@settings(max_examples=25, deadline=None)
+@generated(st.integers(0, 2**32), st.sampled_from([changed(), every_key(), with_classifier()]))
+def test_no_spelling_of_any_key_changes_anything(seed: int, document: dict[str, Any]) -> None:
+    text = respelled(document, Random(seed))
+    assert load_document(text).digest == load_document(document).digest
+
+
+@settings(max_examples=25, deadline=None)
+@generated(st.integers(0, 2**32), st.sampled_from([changed(), every_key(), with_classifier()]))
+def test_yaml_to_model_to_yaml_loses_nothing(seed: int, document: dict[str, Any]) -> None:
+    given = load_document(respelled(document, Random(seed))).given
+    again = load_document(as_yaml(given))
+    assert again.document == load_document(document).document
+    assert again.digest == load_document(document).digest
+    assert as_yaml(again.given) == as_yaml(given)
+
+
+@settings(max_examples=100, deadline=None)
+@generated(st.text(min_size=1, max_size=60).filter(is_kept))
+def test_any_text_survives_being_written(text: str) -> None:
+    given = changed(contract={"population": {"name": text}})
+    written = load_document(as_yaml(given)).document.contract.population
+    assert written is not None
+    assert written.name == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize("text", ["12e3", "1e400", "0o7", ".5", "+1", "no", "~", "1_000", "1:30"])
+def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
+    given = changed(contract={"population": {"name": text}})
+    written = load_document(as_yaml(given)).document.contract.population
+    assert written is not None
+    assert written.name == text
 
 
 @pytest.mark.parametrize(
@@ -54,6 +98,20 @@ def test_key_order_and_media_change_nothing(seed: int, write: Callable[[Any], st
 def test_spelling_changes_nothing(written: str, otherwise: str) -> None:
     assert written in SOURCE
     assert load_document(SOURCE.replace(written, otherwise)).digest == DIGEST
+
+
+#: Documents and digests from before the schema had overload thresholds, signals, cells and others.
+APPROVED = {
+    "orchid-serve-generation-1": "210b27859148fa000f86678ed7187ccf0e7a68820491968f8ed06db805a84e26",
+    "orchid-demo-generation-1": "3133d6839a4600d72cd8eda957a49f0300e5aac92c427721b547179adfd13c4f",
+    "orchid-demo-generation-2": "aa86d6b9bb30c486c6cfc47230724f0006493cd5cacea56d97b5928a128007a1",
+}
+
+
+@pytest.mark.parametrize("name", APPROVED)
+def test_a_grown_schema_changes_no_digest_that_was_approved(name: str) -> None:
+    text = (Path(__file__).parent / "approved" / f"{name}.yaml").read_text()
+    assert load_document(text).digest == f"sha256:{APPROVED[name]}"
 
 
 def test_composed_and_decomposed_text_are_one() -> None:
