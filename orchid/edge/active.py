@@ -29,6 +29,15 @@ class Active:
     incumbent: CompiledPolicy
     candidate: CompiledPolicy | None
 
+    @property
+    def policies(self) -> tuple[CompiledPolicy, ...]:
+        """What it serves: the incumbent, and the candidate where there is one."""
+        return (self.incumbent,) if self.candidate is None else (self.incumbent, self.candidate)
+
+    def policy_of(self, digest: str | None) -> CompiledPolicy | None:
+        """The generation of a request that began under it; None when it is served no more."""
+        return next((policy for policy in self.policies if policy.digest == digest), None)
+
     def policy_for(
         self, request: AdmissionRequest, session: str | None
     ) -> tuple[CompiledPolicy, Cohort]:

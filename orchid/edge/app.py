@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 POOLS_EVERY_S = 0.25
 EXPIRE_EVERY_S = 1.0
+FORGET_EVERY_S = 60.0
 
 
 def now_ms() -> float:
@@ -41,21 +42,18 @@ class Edge:
         self.journal = Journal(settings.state_dir / "journal.sqlite")
         self.client = httpx.AsyncClient(base_url=settings.url, headers=settings.headers, timeout=10)
         self.service = Service(settings.product, settings.name, self.journal, self.metrics, now_ms)
-        self.sync = Sync(settings, self.client, self.metrics, self._activated)
+        self.sync = Sync(settings, self.client, self.metrics, self.service.activate)
         self.telemetry = Telemetry(
             self.client,
             self.journal,
             self.metrics,
             self.boot_id,
             now_ms,
-            self.service.earliest_unwritten_ms,
+            self.service.requests.earliest_unwritten_ms,
         )
         self.reporter = Reporter(
-            settings, self.client, self.sync, self.boot_id, self.service.open_sequences
+            settings, self.client, self.sync, self.boot_id, self.service.requests.open_sequences
         )
-
-    def _activated(self, active: Any) -> None:
-        self.service.active = active
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -77,6 +75,7 @@ class Edge:
             self.telemetry.run,
             self._watch_pools,
             self._expire,
+            self._forget,
         ]
 
     async def _kept_up(self, loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -96,8 +95,16 @@ class Edge:
     async def _expire(self) -> None:
         while True:
             await self.service.expire()
-            self.metrics.open_attempts.set(len(self.service.open))
+            requests = self.service.requests
+            self.metrics.open_attempts.set(len(requests.open))
+            self.metrics.resting.set(len(requests.resting))
+            self.metrics.deferred.set(len(requests.deferred))
             await asyncio.sleep(EXPIRE_EVERY_S)
+
+    async def _forget(self) -> None:
+        while True:
+            await self.service.forget()
+            await asyncio.sleep(FORGET_EVERY_S)
 
 
 def create_app(settings: EdgeSettings) -> Starlette:

@@ -7,7 +7,15 @@ import msgspec
 from msgspec import Meta
 
 from orchid.engine.wire.diagnosis import RecordError, why_refused
-from orchid.engine.wire.fields import Code, Dimensions, Instant, Milliseconds, Name, Tokens
+from orchid.engine.wire.fields import (
+    Code,
+    Count,
+    Dimensions,
+    Instant,
+    Milliseconds,
+    Name,
+    Tokens,
+)
 
 AskT = TypeVar("AskT")
 
@@ -26,10 +34,17 @@ SettledAs = Literal[
     "bounded",
     "early_terminated",
 ]
+#: What ended so needs no other attempt.
+SERVED = frozenset({"completed", "bounded", "early_terminated"})
+Modality = Literal["text", "image", "audio"]
 
 
 class Admit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """May this request be served? Lengths that are not given are its class's."""
+    """May this request be served? Lengths that are not given are its class's.
+
+    The same id again while the request is open is its next attempt. `continues` names deferred
+    work that this request runs; `prefix` a key of the shared beginning, never its words.
+    """
 
     request_id: Name
     class_: Name = msgspec.field(name="class")
@@ -44,10 +59,17 @@ class Admit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_output_tokens: Tokens | None = None
     deadline_ms: Patience | None = None  # after arrival
     arrived_at: Instant | None = None  # the intended arrival; the edge's clock when absent
+    prefix: Name | None = None
+    modality: Modality = "text"
+    external_calls: Count = 0
+    continues: Name | None = None
 
 
 class Settle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How an attempt ended, and that the server released its state. Times are from arrival."""
+    """How an attempt ended, and that the server released its state. Times are from arrival.
+
+    With `final` false the request stays open for another attempt of its client.
+    """
 
     attempt_id: Name
     status: SettledAs
@@ -59,6 +81,11 @@ class Settle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     schema_valid: bool | None = None
     accelerator_ms: Milliseconds | None = None
     finish_reason: Code | None = None
+    final: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.final and self.status in SERVED:
+            raise ValueError(f"final is true where the status is {self.status}")
 
 
 class Cancel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,6 +93,16 @@ class Cancel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     attempt_id: Name
     dispatched: bool = True
+
+
+class Tell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a replica says of itself. The wait is that of its own queue, never a total latency."""
+
+    pool: Name
+    replica: Name
+    at: Instant
+    queue_wait_ms: Milliseconds | None = None
+    live_tokens: Tokens | None = None
 
 
 def read(body: bytes, kind: type[AskT]) -> AskT:
@@ -76,13 +113,11 @@ def read(body: bytes, kind: type[AskT]) -> AskT:
         raise why_refused(body, error) from error
 
 
-def refuse_far_arrival(ask: Admit, now_ms: float) -> None:
-    """Raise RecordError for an intended arrival that can't be that of a request at the door now."""
-    if ask.arrived_at is None:
-        return
-    if not now_ms - LONGEST_MS <= to_ms(ask.arrived_at) <= now_ms + AHEAD_MS:
+def refuse_far_moment(moment: datetime | None, field: str, now_ms: float) -> None:
+    """Raise RecordError for a moment that can't be that of something that reaches us now."""
+    if moment is not None and not now_ms - LONGEST_MS <= to_ms(moment) <= now_ms + AHEAD_MS:
         raise RecordError(
-            "bad_time", "arrived_at", "arrived_at: it is in the future or more than an hour ago"
+            "bad_time", field, f"{field}: it is in the future or more than an hour ago"
         )
 
 

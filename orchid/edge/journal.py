@@ -1,18 +1,21 @@
-"""The edge's journal: attempts that are open, records that are not acknowledged yet.
+"""The edge's journal: what was promised and not ended, and records that nobody acknowledged yet.
 
-A record is in the journal before its client is answered, and leaves it when the control plane has
-acknowledged it, so a killed edge loses neither. SQLite in WAL mode with full sync; writes that come
-together are committed together, so many requests share one wait for the disk.
+Open attempts, requests that rest between two attempts, deferred work, ids that are used up: each is
+on disk before its client is answered. A record leaves when the control plane has acknowledged it,
+so a killed edge loses none. SQLite in WAL mode with full sync; writes that come together are
+committed together, so many requests share one wait for the disk.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+from orchid.edge import tables
+from orchid.edge.tables import Batch, DeferredRow, Ending, OpenRow, RestingRow, SpoolState
 
 
 class JournalError(Exception):
@@ -23,43 +26,6 @@ Write = Callable[[sqlite3.Connection], object]
 T = TypeVar("T")
 
 SPOOL_LIMIT = 200_000
-_TABLES = """
-CREATE TABLE IF NOT EXISTS open (attempt_id TEXT PRIMARY KEY, expires_ms REAL, record BLOB);
-CREATE TABLE IF NOT EXISTS spool
-  (seq INTEGER PRIMARY KEY AUTOINCREMENT, arrived_ms REAL, line BLOB);
-CREATE TABLE IF NOT EXISTS batch (batch_id TEXT PRIMARY KEY, first_seq INTEGER, last_seq INTEGER);
-CREATE TABLE IF NOT EXISTS figure (name TEXT PRIMARY KEY, value INTEGER);
-INSERT OR IGNORE INTO figure VALUES ('lost', 0);
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Records under one id, sent again under the same id until they are acknowledged."""
-
-    batch_id: str
-    first_seq: int
-    last_seq: int
-    lines: tuple[bytes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenRow:
-    """An attempt admitted before a restart, and the record it becomes if nobody settles."""
-
-    attempt_id: str
-    expires_ms: float
-    record: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class SpoolState:
-    """Records that wait, the earliest arrival among them, the last number, the lost ones."""
-
-    waiting: int
-    earliest_arrival_ms: float | None
-    last_seq: int
-    lost: int
 
 
 class Journal:
@@ -73,26 +39,39 @@ class Journal:
         self._flushing: asyncio.Task[None] | None = None
         self._db = self._thread.submit(_opened, path).result()
 
-    async def opened(self, attempt_id: str, expires_ms: float, record: bytes) -> None:
+    async def opened(self, row: OpenRow, request_id: str, continues: str | None) -> None:
         """Remember an admitted attempt."""
-        await self._write(
-            lambda db: db.execute(
-                "INSERT INTO open VALUES (?, ?, ?)", (attempt_id, expires_ms, record)
-            )
-        )
+        await self._write(lambda db: tables.open_attempt(db, row, request_id, continues))
 
-    async def ended(self, attempt_id: str | None, arrived_ms: float, line: bytes) -> None:
-        """Turn an open attempt, or a refusal that had none, into a record to send."""
+    async def rested(self, attempt_id: str, row: RestingRow) -> None:
+        """Turn an open attempt into a request that waits for its client's next try."""
+        await self._write(lambda db: tables.rest(db, attempt_id, row))
 
-        def write(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM open WHERE attempt_id = ?", (attempt_id,))
-            db.execute("INSERT INTO spool (arrived_ms, line) VALUES (?, ?)", (arrived_ms, line))
+    async def ended(self, ending: Ending) -> None:
+        """Turn a request, open or never admitted, into a record to send."""
+        await self._write(lambda db: tables.end(db, ending))
 
-        await self._write(write)
+    async def forget(self, ended_before_ms: float, over_before_ms: float) -> None:
+        """Drop ids that ended, and deferred work that was over, before a moment each."""
+        await self._write(lambda db: tables.forget(db, ended_before_ms, over_before_ms))
 
     async def open_rows(self) -> list[OpenRow]:
         rows = await self._read("SELECT attempt_id, expires_ms, record FROM open")
         return [OpenRow(*row) for row in rows]
+
+    async def resting_rows(self) -> list[RestingRow]:
+        rows = await self._read("SELECT request_id, expires_ms, record FROM resting")
+        return [RestingRow(*row) for row in rows]
+
+    async def deferred_rows(self) -> list[DeferredRow]:
+        rows = await self._read(
+            "SELECT id, tenant, class, first_arrived_ms, until_ms, run FROM deferred"
+        )
+        return [DeferredRow(*row) for row in rows]
+
+    async def ended_ids(self) -> list[tuple[str, float]]:
+        """Ids that are used up, the first that ended first."""
+        return await self._read("SELECT request_id, at_ms FROM ended ORDER BY at_ms")
 
     async def state(self) -> SpoolState:
         rows = await self._read(
@@ -104,7 +83,7 @@ class Journal:
 
     async def batch(self, new_id: str, size: int) -> Batch | None:
         """The batch that is under way, else a new one of the oldest records; None without any."""
-        return await self._run(lambda db: _batch(db, new_id, size))
+        return await self._run(lambda db: tables.begin_batch(db, new_id, size))
 
     async def earliest_after(self, seq: int) -> float | None:
         """The earliest arrival among records behind a batch."""
@@ -113,13 +92,7 @@ class Journal:
 
     async def acknowledged(self, batch: Batch, *, lost: int = 0) -> None:
         """Forget a delivered batch; `lost` counts records that the receiver will never take."""
-
-        def write(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM spool WHERE seq <= ?", (batch.last_seq,))
-            db.execute("DELETE FROM batch")
-            db.execute("UPDATE figure SET value = value + ? WHERE name = 'lost'", (lost,))
-
-        await self._write(write)
+        await self._write(lambda db: tables.acknowledge(db, batch, lost))
 
     async def close(self) -> None:
         if self._flushing is not None:
@@ -150,7 +123,7 @@ class Journal:
         with db:
             for write in writes:
                 write(db)
-            _keep_bounded(db, self._limit)
+            tables.keep_bounded(db, self._limit)
 
     async def _read(self, query: str) -> list[Any]:
         return await self._run(lambda db: db.execute(query).fetchall())
@@ -164,7 +137,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     with db:
-        db.executescript(_TABLES)
+        db.executescript(tables.TABLES)
     return db
 
 
@@ -176,29 +149,3 @@ def _finish(writes: list[tuple[Write, asyncio.Future[None]]], error: Exception |
             done.set_result(None)
         else:
             done.set_exception(error)
-
-
-def _keep_bounded(db: sqlite3.Connection, limit: int) -> None:
-    """Over the limit the oldest records go, and are counted: a full disk would lose the newest."""
-    (count,) = db.execute("SELECT count(*) FROM spool").fetchone()
-    if count <= limit:
-        return
-    oldest = "SELECT seq FROM spool ORDER BY seq LIMIT ?"
-    db.execute(f"DELETE FROM spool WHERE seq IN ({oldest})", (count - limit,))  # noqa: S608 (a constant)
-    db.execute("UPDATE figure SET value = value + ? WHERE name = 'lost'", (count - limit,))
-
-
-def _batch(db: sqlite3.Connection, new_id: str, size: int) -> Batch | None:
-    under_way = db.execute("SELECT batch_id, first_seq, last_seq FROM batch").fetchone()
-    if under_way is None:
-        seqs = db.execute("SELECT seq FROM spool ORDER BY seq LIMIT ?", (size,)).fetchall()
-        if not seqs:
-            return None
-        under_way = (new_id, seqs[0][0], seqs[-1][0])
-        with db:
-            db.execute("INSERT INTO batch VALUES (?, ?, ?)", under_way)
-    rows = db.execute(
-        "SELECT line FROM spool WHERE seq BETWEEN ? AND ? ORDER BY seq", under_way[1:]
-    ).fetchall()
-    batch_id, first_seq, last_seq = under_way
-    return Batch(batch_id, first_seq, last_seq, tuple(line for (line,) in rows))

@@ -1,6 +1,12 @@
-"""The request record of this edge: begun at the decision, finished at the end of the attempt."""
+"""The request record of this edge: begun at the decision, and moved by what becomes of it.
+
+A request has one record, however many attempts it takes. Between two of them the record says what
+it is if nobody asks again: the outcome of the last.
+"""
 
 from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -9,6 +15,7 @@ from orchid.edge.ask import Admit, Settle
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Decision
 from orchid.engine.segments import is_eligible
+from orchid.engine.wire.fields import Outcome
 from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
 
 INELIGIBLE = "outside_the_contract"
@@ -25,7 +32,7 @@ def begun(
     admission_ms: float,
     load_state: str,
 ) -> RequestRecord:
-    """A refused request's whole record, or an admitted one's as it is if nobody ever settles it."""
+    """A refused or deferred request's whole record, or an admitted one's if nobody settles it."""
     shape = decision.shape
     eligible = is_eligible(policy.document, shape.dimensions)
     return RequestRecord(
@@ -41,6 +48,7 @@ def begun(
         region=ask.region,
         privacy_cell=ask.privacy_cell,
         session=ask.session,
+        continues=ask.continues,
         class_=ask.class_,
         segment=dict(shape.dimensions),
         arrived_at=datetime.fromtimestamp(shape.request.arrived_ms / 1000.0, UTC),
@@ -48,14 +56,21 @@ def begun(
         admission_ms=admission_ms,
         eligible=eligible,
         ineligible_reason=None if eligible else INELIGIBLE,
-        input_tokens=shape.input_tokens,
+        input_tokens=decision.offer.input_tokens if decision.offer else shape.input_tokens,
         cached_input_tokens=ask.cached_input_tokens or None,
         max_output_tokens=shape.output_tokens,
         decision=_decision(decision),
         load_state=load_state,
-        outcome="rejected" if decision.offer is None else "lost",
+        outcome=_outcome(decision),
         released=None if decision.offer is None else False,
     )
+
+
+def _outcome(decision: Decision) -> Outcome:
+    """What the request is if nothing else is heard of it."""
+    if decision.offer is not None:
+        return "lost"
+    return "rejected" if decision.deferral is None else "deferred"
 
 
 def unpublished(ask: Admit, *, product: str, edge: str, arrived_ms: float) -> RequestRecord:
@@ -74,36 +89,65 @@ def unpublished(ask: Admit, *, product: str, edge: str, arrived_ms: float) -> Re
 
 
 def with_attempt(
-    record: RequestRecord, attempt_id: str, decision: Decision, policy: CompiledPolicy
+    record: RequestRecord, attempt_id: str, decision: Decision, policy: CompiledPolicy, at_ms: float
 ) -> RequestRecord:
-    """The record of an admitted request with the attempt that is to serve it."""
+    """The record with one more attempt, begun `at_ms` after arrival; it is all there is to tell.
+
+    What an earlier attempt ended with is its own and no more the request's.
+    """
     offer = decision.offer
     assert offer is not None
     attempt = AttemptRecord(
         attempt_id=attempt_id,
         route=offer.route,
-        pool=offer.pool,
+        pool=offer.pool if offer.replica else None,
+        replica=offer.replica or None,
         model=offer.route,
-        manifest=policy.routes[offer.route].manifest,
+        manifest=policy.routes[offer.route].manifest or None,
         status="lost",
-        start_ms=record.admission_ms,
+        start_ms=at_ms,
         teu_predicted=offer.teu,
     )
-    return replace(record, attempts=(attempt,))
+    return replace(
+        record,
+        decision=_decision(decision),
+        outcome="lost",
+        released=False,
+        attempts=(*record.attempts, attempt),
+        **_NOT_SERVED,
+    )
+
+
+_NOT_SERVED: dict[str, Any] = dict.fromkeys(
+    (
+        "output_tokens",
+        "first_token_ms",
+        "max_gap_ms",
+        "completion_ms",
+        "policy_valid",
+        "schema_valid",
+        "stop_reason",
+    )
+)
 
 
 def finished(
     record: RequestRecord, settle: Settle, policy: CompiledPolicy | None, ended_ms: float
 ) -> RequestRecord:
-    """The record of an attempt that its client has settled, `ended_ms` after arrival."""
-    attempt, bounded = record.attempts[0], _is_bounded(record, settle)
+    """The record whose last attempt its client has settled, `ended_ms` after arrival."""
+    attempt, bounded = record.attempts[-1], _is_bounded(record, settle)
     status = "bounded" if bounded else settle.status
-    observed = None
-    if policy is not None and attempt.route is not None and settle.output_tokens is not None:
-        route = policy.routes[attempt.route]
-        observed = policy.teu(route, record.input_tokens or 0, settle.output_tokens)
+    ended = replace(
+        attempt,
+        status=status,
+        stop_reason=settle.finish_reason,
+        accelerator_ms=settle.accelerator_ms,
+        useful_tokens=settle.output_tokens,
+        teu_observed=_observed(record, attempt, settle, policy),
+        released_ms=ended_ms,
+    )
     return replace(
-        record,
+        _with_last(record, ended),
         outcome=status,
         released=True,
         output_tokens=settle.output_tokens,
@@ -113,30 +157,39 @@ def finished(
         policy_valid=settle.policy_valid,
         schema_valid=settle.schema_valid,
         stop_reason=settle.finish_reason,
-        attempts=(
-            replace(
-                attempt,
-                status=status,
-                stop_reason=settle.finish_reason,
-                accelerator_ms=settle.accelerator_ms,
-                useful_tokens=settle.output_tokens,
-                teu_observed=observed,
-                released_ms=ended_ms,
-            ),
-        ),
     )
 
 
+def _observed(
+    record: RequestRecord, attempt: AttemptRecord, settle: Settle, policy: CompiledPolicy | None
+) -> Decimal | None:
+    """TEU of what was really used; unknown without a policy or without the tokens."""
+    if policy is None or attempt.route is None or settle.output_tokens is None:
+        return None
+    route = policy.routes[attempt.route]
+    return policy.teu(route, record.input_tokens or 0, settle.output_tokens)
+
+
+def not_continued(record: RequestRecord, decision: Decision) -> RequestRecord:
+    """The record of a request whose next attempt was not admitted: what its last one made it."""
+    if decision.deferral is None:
+        return record
+    return replace(record, decision=_decision(decision), outcome="deferred")
+
+
 def cancelled(record: RequestRecord, ended_ms: float) -> RequestRecord:
-    """The record of an attempt that was given up before it was dispatched."""
-    attempt = replace(record.attempts[0], status="cancelled", cancel_requested_ms=ended_ms)
-    return replace(record, outcome="cancelled", released=True, attempts=(attempt,))
+    """The record of a request that was given up before its attempt was dispatched."""
+    attempt = replace(record.attempts[-1], status="cancelled", cancel_requested_ms=ended_ms)
+    return replace(_with_last(record, attempt), outcome="cancelled", released=True)
 
 
 def cancel_asked(record: RequestRecord, asked_ms: float) -> RequestRecord:
     """The record remembers when its client gave up; the attempt still holds its state."""
-    attempt = replace(record.attempts[0], cancel_requested_ms=asked_ms)
-    return replace(record, attempts=(attempt,))
+    return _with_last(record, replace(record.attempts[-1], cancel_requested_ms=asked_ms))
+
+
+def _with_last(record: RequestRecord, attempt: AttemptRecord) -> RequestRecord:
+    return replace(record, attempts=(*record.attempts[:-1], attempt))
 
 
 def _is_bounded(record: RequestRecord, settle: Settle) -> bool:
@@ -151,7 +204,7 @@ def _decision(decision: Decision) -> DecisionRecord:
     offer = decision.offer
     if offer is None:
         route = decision.shape.route or None
-        return DecisionRecord(action="reject", route=route, reason=decision.reason)
+        return DecisionRecord(action=decision.action.value, route=route, reason=decision.reason)
     return DecisionRecord(
         action=offer.action.value,
         route=offer.route,
@@ -163,4 +216,5 @@ def _decision(decision: Decision) -> DecisionRecord:
         decode_ms=offer.prediction.decode_ms,
         completion_ms=offer.completion_ms,
         output_tokens=offer.output_tokens,
+        signal_age_ms=offer.signal_age_ms,
     )

@@ -2,52 +2,38 @@
 
 import asyncio
 import uuid
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from orchid.edge import records
-from orchid.edge.active import Active, Cohort
-from orchid.edge.ask import Admit, Cancel, Settle, to_ms
+from orchid.edge.active import Active
+from orchid.edge.ask import Admit, Cancel, Settle, Tell, to_ms
+from orchid.edge.fleet import Fleet
 from orchid.edge.journal import Journal, JournalError
+from orchid.edge.line import Line
 from orchid.edge.metrics import Metrics
-from orchid.edge.pools import PoolEndpoint
-from orchid.edge.queue import Turns, latest_start_ms
-from orchid.engine.admission.decide import decide
-from orchid.engine.admission.overload import NORMAL, Ladder, Sample, ladder_rules, observe
-from orchid.engine.admission.policy import CompiledPolicy
-from orchid.engine.admission.request import AdmissionRequest, Decision
+from orchid.edge.pools import Endpoints
+from orchid.edge.problems import request_ended, unknown_attempt
+from orchid.edge.questions import Question, first_question, next_question
+from orchid.edge.requests import Requests, due_ms
+from orchid.edge.standing import (
+    Answer,
+    Deferred,
+    Granted,
+    OpenAttempt,
+    Refused,
+    Resting,
+    Settled,
+)
+from orchid.edge.tables import DeferredRow
+from orchid.engine.admission.request import Decision, Reason, Refusal
 from orchid.engine.admission.state import AdmissionState
-from orchid.engine.wire.records import RequestRecord, encode_record, parse_record
+from orchid.engine.wire.records import RequestRecord
 
 GRACE_MS = 30_000.0
-
-
-@dataclass(slots=True)
-class OpenAttempt:
-    """A promise that is not ended. Without a policy it was made before this process began."""
-
-    record: RequestRecord
-    expires_ms: float
-    policy: CompiledPolicy | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Granted:
-    """An admitted request: the attempt, and where it is served."""
-
-    attempt_id: str
-    decision: Decision
-    record: RequestRecord
-    endpoint: PoolEndpoint | None
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A refused request; without a decision there was no generation to decide by."""
-
-    decision: Decision | None
-    digest: str | None
+REMEMBERED_MS = 3_600_000.0  # an arrival may be that old, so an id is known for as long
+ATTEMPTS_RECORDED = 64  # what one record holds
 
 
 class Service:
@@ -65,211 +51,238 @@ class Service:
         self.journal, self.metrics, self.now_ms = journal, metrics, now_ms
         self.active: Active | None = None
         self.state = AdmissionState()
-        self.open: dict[str, OpenAttempt] = {}
-        self.endpoints: dict[str, PoolEndpoint] = {}
-        self._ladder: Ladder = NORMAL
-        self._turns = Turns()
-        self._asking: dict[str, asyncio.Task[Granted | Refused]] = {}
-        self._granted: dict[str, Granted] = {}  # by request id, while its attempt is open
-        self._arrivals: dict[str, float] = {}  # of requests on their way to an open row or a record
+        self.requests = Requests(journal)
+        self.fleet = Fleet(self.state, metrics, lambda: self.now_ms())
+        self.line = Line(self.state, self.fleet, lambda: self.now_ms())
+        self._asking: dict[str, asyncio.Task[Answer]] = {}
 
     async def restore(self) -> None:
-        """Take over attempts that were open when the last process ended; they can be settled."""
-        for row in await self.journal.open_rows():
-            record = parse_record(row.record)
-            self.open[row.attempt_id] = OpenAttempt(record, row.expires_ms)
+        """Take over what was open when the last process ended; it can be settled and retried."""
+        await self.requests.restore()
 
-    async def admit(self, ask: Admit) -> Granted | Refused:
-        """Decide a request, once: the same id again joins the decision or the open attempt."""
-        if ask.request_id in self._granted:
-            return self._granted[ask.request_id]
+    def activate(self, active: Active) -> None:
+        """Decide by another publication from now on."""
+        self.active = active
+        self.fleet.govern(active.policies)
+        self.line.changed()
+
+    def use_pools(self, endpoints: Endpoints) -> None:
+        """Take over which replicas are ready and what they say; time itself may change a turn."""
+        if self.fleet.use_pools(endpoints):
+            self.line.rearranged()
+        self.fleet.observe_all()
+        self.line.changed()
+
+    def tell(self, tell: Tell) -> None:
+        """Hear a replica. Raises EdgeError for one that isn't known."""
+        self.fleet.tell(tell)
+        self.line.changed()
+
+    async def admit(self, ask: Admit, *, explain: bool = False) -> Answer:
+        """Decide a request, once: the same id again joins the decision or the open attempt.
+
+        Between two attempts it is the request's next one. Raises EdgeError when it is over.
+        """
+        if ask.request_id in self.requests.granted:
+            return self.requests.granted[ask.request_id]
         task = self._asking.get(ask.request_id)
         if task is None:
-            task = asyncio.create_task(self._admit(ask))
+            if ask.request_id in self.requests.ended:
+                raise request_ended(ask.request_id)
+            task = asyncio.create_task(self._admit(ask, explain=explain))
             self._asking[ask.request_id] = task
             task.add_done_callback(lambda _: self._asking.pop(ask.request_id, None))
         return await asyncio.shield(task)
 
-    async def _admit(self, ask: Admit) -> Granted | Refused:
+    async def _admit(self, ask: Admit, *, explain: bool) -> Answer:
         arrived_ms = to_ms(ask.arrived_at) if ask.arrived_at else self.now_ms()
-        self._arrivals[ask.request_id] = arrived_ms
+        self.requests.arrivals[ask.request_id] = arrived_ms
         try:
-            return await self._decided(ask, arrived_ms)
+            if self.active is None:
+                return await self._refuse_unpublished(ask, arrived_ms)
+            if (resting := self.requests.resting.get(ask.request_id)) is not None:
+                return await self._attempted_again(ask, self.active, resting, explain=explain)
+            with self.requests.taking_up(ask, self.now_ms()) as first_arrived_ms:
+                question = first_question(
+                    ask, self.active, arrived_ms, first_arrived_ms, explain=explain
+                )
+                return await self._answered(question)
         finally:
-            del self._arrivals[ask.request_id]
+            del self.requests.arrivals[ask.request_id]
 
-    async def _decided(self, ask: Admit, arrived_ms: float) -> Granted | Refused:
-        active = self.active
-        if active is None:
-            return await self._refuse_unpublished(ask, arrived_ms)
-        request = _request(ask, arrived_ms)
-        policy, cohort = active.policy_for(request, ask.session)
-        decision = await self._decide(request, policy)
-        record = self._begun(ask, decision, policy, active.bundle.publication, cohort)
+    async def _attempted_again(
+        self, ask: Admit, active: Active, resting: Resting, *, explain: bool
+    ) -> Answer:
+        """The next attempt. A request whose generation is gone is over."""
+        question = next_question(ask, active, resting, explain=explain)
+        if question is None:
+            await self._end(resting.record)
+            raise request_ended(ask.request_id)
+        return await self._answered(question)
+
+    async def _answered(self, question: Question) -> Answer:
+        decision = await self.line.decision(question)
         self.metrics.decided(decision)
-        if decision.offer is None:
-            await self.journal.ended(None, arrived_ms, encode_record(record))
-            return Refused(decision, policy.digest)
-        return await self._promise(decision, policy, record)
+        if decision.offer is not None:
+            return await self._promise(question, decision)
+        if decision.deferral is not None and self.requests.may_defer:
+            return await self._defer(question, decision)
+        return await self._refuse(question, _refused(decision))
 
-    async def _decide(self, request: AdmissionRequest, policy: CompiledPolicy) -> Decision:
-        """Decide, or wait in the queue and ask again at each release and at the last moment."""
-        pool = self.state.pools.get(policy.pool)
-        if pool is not None:
-            room = float(policy.document.admission.max_queued_teu) or 1.0
-            wait_ms, queued = pool.wait_ms(self.now_ms()), float(pool.queued_teu()) / room
-            held = self.state.live_tokens(pool=policy.pool) / policy.live_tokens_of_pool
-            rules, sample = ladder_rules(policy.document), Sample(wait_ms, queued, held)
-            self._ladder = observe(self._ladder, sample, rules, self.now_ms())
-            self.state.compact_first = bool(self._ladder.compact)
-        try:
-            while True:
-                decision = decide(request, self.state, policy, self.now_ms())
-                if decision.offer is None or not decision.offer.wait:
-                    return decision
-                self.state.enqueue(decision, decision.offer)
-                until_ms = latest_start_ms(decision, decision.offer, policy.reserve_ms)
-                await self._turns.next_change(until_ms - self.now_ms() + 1.0)
-        finally:
-            if pool is not None and request.request_id in pool.queued:
-                self.state.leave_queue(pool.name, request.request_id)
-                self._turns.wake()
-
-    async def _promise(
-        self, decision: Decision, policy: CompiledPolicy, record: RequestRecord
-    ) -> Granted:
-        attempt_id, now_ms = uuid.uuid4().hex, self.now_ms()
-        expires_ms = decision.shape.due_ms + GRACE_MS
+    async def _promise(self, question: Question, decision: Decision) -> Granted:
+        offer, policy, now_ms = decision.offer, question.policy, self.now_ms()
+        assert offer is not None
+        attempt_id, expires_ms = uuid.uuid4().hex, decision.shape.due_ms + GRACE_MS
         self.state.reserve(attempt_id, decision, policy, now_ms, expires_ms)
-        record = records.with_attempt(record, attempt_id, decision, policy)
-        self.open[attempt_id] = OpenAttempt(record, expires_ms, policy)
-        granted = Granted(attempt_id, decision, record, self.endpoints.get(policy.pool))
-        self._granted[record.request_id] = granted
+        begun = question.resting.record if question.resting else self._begun(question, decision)
+        begun_ms = max(0.0, now_ms - question.request.arrived_ms)
+        record = records.with_attempt(begun, attempt_id, decision, policy, begun_ms)
+        granted = Granted(attempt_id, decision, record, self.fleet.endpoint(offer))
+        opened = OpenAttempt(record, expires_ms, policy)
         try:
-            await self.journal.opened(attempt_id, expires_ms, encode_record(record))
+            await self.requests.promise(granted, opened, question.ask.continues)
         except JournalError:
-            self._take_back(attempt_id, record.request_id)
+            # Nobody was told of it, so nothing runs.
+            self.state.cancel_undispatched(attempt_id, self.now_ms())
+            self.line.changed()
             raise
+        self.metrics.attempted(question.request.attempt)
         return granted
 
-    def _take_back(self, attempt_id: str, request_id: str) -> None:
-        """Unmake a promise that could not be written down: nobody was told of it."""
-        del self.open[attempt_id]
-        self._granted.pop(request_id, None)
-        self.state.cancel_undispatched(attempt_id, self.now_ms())
-        self._turns.wake()
+    async def _defer(self, question: Question, decision: Decision) -> Deferred:
+        """Put work off under an id; it and the record are on disk before the client is told."""
+        deferral, request = decision.deferral, question.request
+        assert deferral is not None
+        row = DeferredRow(
+            deferral.id,
+            request.tenant,
+            request.class_,
+            request.first_arrived_ms or request.arrived_ms,
+            deferral.until_ms,
+        )
+        await self._end(self._over(question, decision), deferred=row)
+        return Deferred(decision, deferral, question.policy.digest)
 
-    async def settle(self, settle: Settle) -> bool | None:
-        """End an attempt: True now, False when it had ended before, None when nobody knows it."""
-        held = self.open.pop(settle.attempt_id, None)
-        if held is None:
-            return False if settle.attempt_id in self.state.ended else None
-        now_ms = self.now_ms()
-        reservation = self.state.live.get(settle.attempt_id)
-        if reservation is not None:
-            unknown = settle.output_tokens is None
-            used = reservation.offer.output_tokens if unknown else settle.output_tokens or 0
-            self.state.settle(settle.attempt_id, used, now_ms)
-        ended_ms = max(0.0, now_ms - to_ms(held.record.arrived_at))
-        record = records.finished(held.record, settle, held.policy, ended_ms)
-        await self._end(settle.attempt_id, record)
-        return True
+    async def _refuse(self, question: Question, decision: Decision) -> Refused:
+        """Refuse. A request that rests goes on doing so while it may still come back."""
+        assert decision.refusal is not None
+        if question.resting is None or not decision.refusal.retryable:
+            await self._end(self._over(question, decision))
+        return Refused(decision, question.policy.digest)
 
-    async def cancel(self, cancel: Cancel) -> str | None:
-        """Note that the client gave up; what was never dispatched is given back at once."""
-        held = self.open.get(cancel.attempt_id)
-        if held is None:
-            return "ended" if cancel.attempt_id in self.state.ended else None
-        asked_ms = max(0.0, self.now_ms() - to_ms(held.record.arrived_at))
-        if cancel.dispatched:
-            held.record = records.cancel_asked(held.record, asked_ms)
-            return "asked"
-        del self.open[cancel.attempt_id]
-        self.state.cancel_undispatched(cancel.attempt_id, self.now_ms())
-        await self._end(cancel.attempt_id, records.cancelled(held.record, asked_ms))
-        return "released"
+    def _over(self, question: Question, decision: Decision) -> RequestRecord:
+        """The whole record of a request that gets no (further) attempt."""
+        if question.resting is None:
+            return self._begun(question, decision)
+        return records.not_continued(question.resting.record, decision)
 
-    async def expire(self) -> int:
-        """End attempts that nobody settled in time: they are lost, and say so."""
-        now_ms = self.now_ms()
-        self.state.expire(now_ms)
-        due = [key for key, held in self.open.items() if held.expires_ms <= now_ms]
-        for attempt_id in due:
-            await self._end(attempt_id, self.open.pop(attempt_id).record)
-        return len(due)
-
-    def use_pools(self, endpoints: dict[str, PoolEndpoint]) -> None:
-        """Take over which pools are ready."""
-        if endpoints == self.endpoints:
-            return
-        self.endpoints = endpoints
-        ready = ((e.pool, e.slots, frozenset(e.models)) for e in endpoints.values())
-        self.state.replace_pools(ready, self.now_ms())
-        self._turns.wake()
-
-    def open_sequences(self) -> dict[str, int]:
-        """Attempts still open under each digest."""
-        digests = (held.record.digest for held in self.open.values())
-        return dict(Counter(digest for digest in digests if digest is not None))
-
-    def earliest_unwritten_ms(self) -> float | None:
-        """The earliest arrival of a request that has no finished record yet."""
-        arrivals = [to_ms(held.record.arrived_at) for held in self.open.values()]
-        return min([*arrivals, *self._arrivals.values()], default=None)
+    def _begun(self, question: Question, decision: Decision) -> RequestRecord:
+        return records.begun(
+            question.ask,
+            decision,
+            question.policy,
+            edge=self.edge,
+            publication=question.publication,
+            cohort=question.cohort,
+            admission_ms=max(0.0, self.now_ms() - question.request.arrived_ms),
+            load_state=self.fleet.ladder(question.policy).name,
+        )
 
     async def _refuse_unpublished(self, ask: Admit, arrived_ms: float) -> Refused:
         record = records.unpublished(
             ask, product=self.product, edge=self.edge, arrived_ms=arrived_ms
         )
         self.metrics.refused_without_bundle()
-        await self.journal.ended(None, arrived_ms, encode_record(record))
+        await self._end(record)
         return Refused(None, None)
 
-    def _begun(
-        self,
-        ask: Admit,
-        decision: Decision,
-        policy: CompiledPolicy,
-        publication: int,
-        cohort: Cohort,
-    ) -> RequestRecord:
-        return records.begun(
-            ask,
-            decision,
-            policy,
-            edge=self.edge,
-            publication=publication,
-            cohort=cohort,
-            admission_ms=max(0.0, self.now_ms() - decision.shape.request.arrived_ms),
-            load_state=self._ladder.name,
+    async def settle(self, settle: Settle) -> Settled:
+        """End an attempt, and its request with it unless another attempt may follow."""
+        held = self.requests.open.pop(settle.attempt_id, None)
+        if held is None:
+            self._refuse_unknown(settle.attempt_id)
+            return Settled(now=False)
+        now_ms = self.now_ms()
+        reservation = self.state.live.get(settle.attempt_id)
+        if reservation is not None:
+            unknown = settle.output_tokens is None
+            used = reservation.offer.output_tokens if unknown else settle.output_tokens or 0
+            self.fleet.judge(reservation, held.record, settle)
+            self.state.settle(settle.attempt_id, used, now_ms)
+        ended_ms = max(0.0, now_ms - to_ms(held.record.arrived_at))
+        record = records.finished(held.record, settle, held.policy, ended_ms)
+        if settle.final or not _may_try_again(held, now_ms):
+            await self._end(record, settle.attempt_id)
+            return Settled(now=True)
+        self.line.changed()
+        return Settled(
+            now=True, until_ms=await self.requests.rest(record, settle.attempt_id, now_ms)
         )
 
-    async def _end(self, attempt_id: str, record: RequestRecord) -> None:
-        arrived_ms = self._arrivals[attempt_id] = to_ms(record.arrived_at)
-        self._granted.pop(record.request_id, None)
-        self._turns.wake()
-        try:
-            await self.journal.ended(attempt_id, arrived_ms, encode_record(record))
-        except JournalError:
-            # Its record is kept, due at once: each round of expiry tries to write it again.
-            self.open[attempt_id] = OpenAttempt(record, self.now_ms())
-            raise
-        finally:
-            del self._arrivals[attempt_id]
-        self.metrics.ended(record)
+    async def cancel(self, cancel: Cancel) -> str:
+        """Note that the client gave up; what was never dispatched is given back at once."""
+        held = self.requests.open.get(cancel.attempt_id)
+        if held is None:
+            self._refuse_unknown(cancel.attempt_id)
+            return "ended"
+        asked_ms = max(0.0, self.now_ms() - to_ms(held.record.arrived_at))
+        if cancel.dispatched:
+            held.record = records.cancel_asked(held.record, asked_ms)
+            return "asked"
+        del self.requests.open[cancel.attempt_id]
+        self.state.cancel_undispatched(cancel.attempt_id, self.now_ms())
+        await self._end(records.cancelled(held.record, asked_ms), cancel.attempt_id)
+        return "released"
+
+    def _refuse_unknown(self, attempt_id: str) -> None:
+        """Raise EdgeError for an attempt that is neither open nor over."""
+        if attempt_id not in self.state.ended:
+            raise unknown_attempt(attempt_id)
+
+    async def expire(self) -> int:
+        """End attempts that nobody settled in time, and requests whose next one never came."""
+        now_ms = self.now_ms()
+        self.state.expire(now_ms)
+        lost = [key for key, held in self.requests.open.items() if held.expires_ms <= now_ms]
+        for attempt_id in lost:
+            await self._end(self.requests.open.pop(attempt_id).record, attempt_id)
+        rested = [
+            key
+            for key, held in self.requests.resting.items()
+            if held.expires_ms <= now_ms and key not in self._asking
+        ]
+        for request_id in rested:
+            await self._end(self.requests.resting[request_id].record)
+        return len(lost) + len(rested)
+
+    async def forget(self) -> None:
+        """Let go of ids and deferrals that nobody can come back to."""
+        await self.requests.forget(self.now_ms() - REMEMBERED_MS)
+
+    async def _end(
+        self,
+        record: RequestRecord,
+        attempt_id: str | None = None,
+        deferred: DeferredRow | None = None,
+    ) -> None:
+        self.line.changed()
+        await self.requests.end(record, self.now_ms(), attempt_id, deferred)
+        if record.attempts:
+            self.metrics.ended(record)
 
 
-def _request(ask: Admit, arrived_ms: float) -> AdmissionRequest:
-    return AdmissionRequest(
-        request_id=ask.request_id,
-        class_=ask.class_,
-        arrived_ms=arrived_ms,
-        tenant=ask.tenant,
-        tenant_class=ask.tenant_class,
-        region=ask.region,
-        segment=ask.segment,
-        input_tokens=ask.input_tokens,
-        max_output_tokens=ask.max_output_tokens,
-        cached_input_tokens=ask.cached_input_tokens,
-        deadline_ms=ask.deadline_ms,
-    )
+def _refused(decision: Decision) -> Decision:
+    """The decision without its deferral, for which there is no room."""
+    if decision.deferral is None:
+        return decision
+    after_ms = decision.deferral.after_ms
+    full = Refusal(Reason.QUEUE_FULL, True, after_ms, "deferred", 503)
+    return replace(decision, deferral=None, refusal=full)
+
+
+def _may_try_again(held: OpenAttempt, now_ms: float) -> bool:
+    """Whether a request has an attempt left, and a moment for it."""
+    allowed = ATTEMPTS_RECORDED
+    if held.policy is not None:
+        allowed = min(allowed, held.policy.retry.attempts_per_request)
+    return len(held.record.attempts) < allowed and now_ms < due_ms(held.record)

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import httpx
 
-from orchid.edge.journal import Batch, Journal
+from orchid.edge.journal import Journal
 from orchid.edge.metrics import Metrics
+from orchid.edge.tables import Batch
 
 BATCH_RECORDS = 500
 EVERY_S = 1.0

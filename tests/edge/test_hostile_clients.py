@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from orchid.edge import journal
+from orchid.edge import tables
 from tests.edge.control_plane import ControlPlane, bundle
 from tests.edge.edge_site import Site
 
@@ -66,7 +66,7 @@ async def test_a_full_disk_promises_nothing_and_loses_nothing(
         before = await running.admit("before")
         attempt_id = before.json()["attempt_id"]
         with monkeypatch.context() as disk:
-            disk.setattr(journal, "_keep_bounded", full)
+            disk.setattr(tables, "keep_bounded", full)
             during = await running.admit("during")
             settled = await running.settle(attempt_id)
             status = await running.status()

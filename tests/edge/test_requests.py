@@ -129,13 +129,13 @@ async def test_the_same_request_again_joins_its_open_attempt(
         await plane.until(lambda: plane.activated(3))
         answers = await asyncio.gather(*(running.admit("r1") for _ in range(3)))
         assert len({answer.json()["attempt_id"] for answer in answers}) == 1
-        assert len(running.edge.service.open) == 1
+        assert len(running.edge.service.requests.open) == 1
 
 
 async def waits(running: Running, request_id: str) -> None:
     """Let the edge run until the request is in the queue of pool one."""
     async with asyncio.timeout(2):
-        queue = running.edge.service.state.pools["one"].queued
+        queue = running.edge.service.state.pools["one"].lanes[0].queue
         while request_id not in queue:  # noqa: ASYNC110 (a set in memory has no event)
             await asyncio.sleep(0)
 
@@ -169,7 +169,7 @@ async def test_who_waits_past_the_last_moment_leaves_with_the_deadline(
             await running.admit(f"r{n}")
         answer = await running.admit("q1", deadline_ms=500, **{"class": "form"})
         assert answer.json()["reason"] == "deadline_infeasible"
-        assert not running.edge.service.state.pools["one"].queued
+        assert not running.edge.service.state.pools["one"].lanes[0].queue
 
 
 async def test_what_was_never_dispatched_is_released_at_once(
@@ -201,7 +201,7 @@ async def test_an_attempt_that_nobody_settles_is_lost_and_gives_its_place_back(
         (held,) = service.state.live.values()
         service.now_ms = lambda: held.expires_ms
         assert await service.expire() == 1
-        assert (service.state.live, service.open) == ({}, {})
+        assert (service.state.live, service.requests.open) == ({}, {})
         await plane.until(lambda: bool(plane.records))
     (record,) = plane.records
     assert (record.outcome, record.released) == ("lost", False)

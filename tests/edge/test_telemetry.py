@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 
 from orchid.edge.journal import Journal
+from orchid.edge.tables import Ending
 from tests.edge.control_plane import ControlPlane, bundle
 from tests.edge.edge_site import Running, Site
 
@@ -99,7 +100,7 @@ async def test_records_that_the_receiver_will_never_take_are_counted_as_lost(
 async def test_a_full_spool_gives_up_the_oldest_and_says_how_many(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.sqlite", limit=3)
     for n in range(5):
-        await journal.ended(None, float(n), f"r{n}".encode())
+        await journal.ended(Ending(f"r{n}", 0.0, float(n), f"r{n}".encode()))
     batch, state = await journal.batch("b", 10), await journal.state()
     await journal.close()
     assert batch is not None

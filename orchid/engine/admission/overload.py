@@ -7,6 +7,7 @@ bounds of the rung were undercut, without a break, for the time stated. Restorin
 what makes the second wave.
 """
 
+import math
 from typing import Literal
 
 import msgspec
@@ -94,7 +95,12 @@ NORMAL = Ladder()
 
 
 def observe(before: Ladder, sample: Sample, rules: LadderRules, now_ms: float) -> Ladder:
-    """The ladder after one look at its pool; the very same one when nothing changed. Pure."""
+    """The ladder after one look at its pool; the very same one when nothing changed. Pure.
+
+    A pool without any replica has no wait to go by, so its rungs stay as they are.
+    """
+    if sample.queue_wait_ms == math.inf:
+        return before
     highest = _highest(sample, rules)
     if highest > before.step:
         return _moved(before, highest, sample, rules, now_ms)

@@ -1,0 +1,128 @@
+"""What the edge answers, as HTTP bodies."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from orchid.edge.problems import EdgeError
+from orchid.edge.standing import Answer, Deferred, Granted, Refused
+from orchid.engine.admission.request import Constraint, Decision
+
+NO_BUNDLE_AFTER_MS = 2000
+
+
+def answered(answer: Answer, *, explain: bool) -> Response:
+    """200 with the attempt, 202 with the deferral, else orchid.refusal/v1 under its status."""
+    if isinstance(answer, Granted):
+        return as_json(_grant(answer) | _constraints(answer.decision, explain=explain))
+    if isinstance(answer, Deferred):
+        return _deferral(answer, explain=explain)
+    return _refusal(answer, explain=explain)
+
+
+def _grant(granted: Granted) -> dict[str, Any]:
+    offer, record, endpoint = granted.decision.offer, granted.record, granted.endpoint
+    assert offer is not None
+    return {
+        "attempt_id": granted.attempt_id,
+        "attempt": len(record.attempts),
+        "action": offer.action,
+        "reason": offer.reason,
+        "route": offer.route,
+        "model": offer.route,
+        "pool": offer.pool,
+        "replica": offer.replica or None,
+        "endpoints": {
+            "grpc": endpoint.grpc if endpoint else None,
+            "http": endpoint.http if endpoint else None,
+        },
+        "input_tokens": offer.input_tokens,
+        "max_output_tokens": offer.output_tokens,
+        "reserved_teu": str(offer.teu),
+        "deadline_at": moment(granted.decision.shape.due_ms),
+        "publication": record.publication,
+        "digest": record.digest,
+        "cohort": record.cohort,
+    }
+
+
+def _deferral(deferred: Deferred, *, explain: bool) -> Response:
+    """Kept under its id: ask again with `continues` after `after_ms` and up to `until`."""
+    deferral = deferred.deferral
+    body = {
+        "deferred": deferral.id,
+        "reason": deferred.decision.reason,
+        "after_ms": deferral.after_ms,
+        "until": moment(deferral.until_ms),
+        "generation": deferred.digest,
+    }
+    body |= _constraints(deferred.decision, explain=explain)
+    return as_json(body, 202, _retry_after(deferral.after_ms))
+
+
+def _refusal(refused: Refused, *, explain: bool) -> Response:
+    """orchid.refusal/v1: the reason, whether and when to come back, whose limit it was.
+
+    A refused request is over: who comes back does so under a new request_id.
+    """
+    decision = refused.decision
+    refusal = decision.refusal if decision else None
+    after_ms = refusal.after_ms if refusal else NO_BUNDLE_AFTER_MS
+    body = {
+        "schema": "orchid.refusal/v1",
+        "reason": refusal.reason if refusal else "no_bundle",
+        "retryable": refusal.retryable if refusal else True,
+        "after_ms": after_ms,
+        "budget": refusal.budget if refusal else None,
+        "scope": refusal.scope if refusal else "fleet",
+        "generation": refused.digest,
+        "explained": _reasons(decision),
+    }
+    if decision is not None:
+        body |= _constraints(decision, explain=explain)
+    return as_json(body, refusal.status if refusal else 503, _retry_after(after_ms))
+
+
+def _reasons(decision: Decision | None) -> dict[str, str]:
+    """The reason of each option that fell out."""
+    if decision is None:
+        return {}
+    return {one.option: one.reason for one in decision.explained if one.reason is not None}
+
+
+def _constraints(decision: Decision, *, explain: bool) -> dict[str, Any]:
+    """Each question put to each option with its arithmetic, for who asked to see it."""
+    return {"constraints": [_constraint(one) for one in decision.explained]} if explain else {}
+
+
+def _constraint(one: Constraint) -> dict[str, Any]:
+    return {"option": one.option, "step": one.step, "reason": one.reason, "text": one.text}
+
+
+def _retry_after(after_ms: int | None) -> dict[str, str]:
+    return {"Retry-After": str(-(-after_ms // 1000))} if after_ms is not None else {}
+
+
+def moment(unix_ms: float) -> str:
+    """RFC 3339, in UTC."""
+    return datetime.fromtimestamp(unix_ms / 1000.0, UTC).isoformat()
+
+
+def problem(found: EdgeError) -> Response:
+    """RFC 9457."""
+    body = {
+        "type": f"urn:orchid:problem:{found.code}",
+        "title": found.title,
+        "status": found.status,
+        "code": found.code,
+        "detail": found.detail,
+    }
+    return Response(msgspec.json.encode(body), found.status, media_type="application/problem+json")
+
+
+def as_json(
+    body: dict[str, Any], status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    return Response(msgspec.json.encode(body), status, headers, "application/json")

@@ -1,0 +1,63 @@
+"""How a request stands at this edge, and what its client is answered."""
+
+from dataclasses import dataclass
+
+from orchid.edge.pools import PoolEndpoint
+from orchid.engine.admission.policy import CompiledPolicy
+from orchid.engine.admission.request import Decision, Deferral
+from orchid.engine.wire.records import RequestRecord
+
+
+@dataclass(slots=True)
+class OpenAttempt:
+    """A promise that is not ended. Without a policy it was made before this process began."""
+
+    record: RequestRecord
+    expires_ms: float
+    policy: CompiledPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resting:
+    """A request between two attempts, and until when its client may begin the next."""
+
+    record: RequestRecord
+    expires_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """An admitted request: the attempt, and where it is served."""
+
+    attempt_id: str
+    decision: Decision
+    record: RequestRecord
+    endpoint: PoolEndpoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """Asynchronous work that is put off, under an id that outlives this process."""
+
+    decision: Decision
+    deferral: Deferral
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A refused request; without a decision there was no generation to decide by."""
+
+    decision: Decision | None
+    digest: str | None
+
+
+Answer = Granted | Deferred | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Whether an attempt ended by this very word, and how long its request stays open."""
+
+    now: bool
+    until_ms: float | None = None
