@@ -101,7 +101,7 @@ class EvidenceCells(APIView):
     @extend_schema(responses=EvidenceOut(many=True), parameters=[PRODUCT])
     def get(self, request: Request, slug: str = "") -> Response:
         """Evidence, newest first."""
-        product = _product(request, slug, Permission.VIEW)
+        product = visible_product(request, slug, Permission.VIEW)
         page = paged(product.evidence.all(), request.query_params.get("cursor", ""))
         rows = EvidenceOut(page.rows, many=True).data
         return Response({"results": rows, "next_cursor": page.next_cursor})
@@ -112,7 +112,7 @@ class EvidenceCells(APIView):
     @idempotent
     def post(self, request: Request, slug: str = "") -> Response:
         """Push one `orchid.evidence/v1`, or a list of them under `items`; all or nothing."""
-        product = _product(request, slug, Permission.EVIDENCE_PUSH)
+        product = visible_product(request, slug, Permission.EVIDENCE_PUSH)
         if not isinstance(request.data, dict):
             raise BadInput("not_an_object", "Evidence is a JSON object.")
         stored = push_evidence_set(actor_of(request), product, request.data)
@@ -125,7 +125,7 @@ class Verdicts(APIView):
     @extend_schema(responses=EvaluationOut, parameters=[PRODUCT, PUBLICATION])
     def get(self, request: Request, slug: str = "") -> Response:
         """The latest judgement of what is live, or of a publication."""
-        product = _product(request, slug, Permission.VIEW)
+        product = visible_product(request, slug, Permission.VIEW)
         number = _number(request, "publication")
         window = live_window(product) if number is None else window_for(product, number)
         evaluation = latest(window) if window else None
@@ -138,12 +138,13 @@ class Check(APIView):
     @extend_schema(responses=CheckOut, parameters=[PRODUCT, GENERATION])
     def get(self, request: Request, slug: str = "") -> Response:
         """May it ship? `exit_code` is 0 pass, 1 fail, 2 inconclusive or no data."""
-        product = _product(request, slug, Permission.VIEW)
+        product = visible_product(request, slug, Permission.VIEW)
         answer = check(product, _number(request, "generation"), timezone.now())
         return Response(CheckOut(answer).data)
 
 
-def _product(request: Request, slug: str, permission: Permission) -> Product:
+def visible_product(request: Request, slug: str, permission: Permission) -> Product:
+    """The product of the path or the query, if the caller has the permission in it."""
     named = slug or request.query_params.get("product", "")
     if not named:
         raise BadInput("product_missing", "Name the product: ?product=its-slug.")

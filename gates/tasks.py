@@ -1,4 +1,5 @@
-"""The gates' ticks: open windows are judged as soon as their traffic is counted further."""
+"""Ticks and background work: open windows are judged as soon as their traffic is counted further,
+decision diffs are computed when they are asked for."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,6 +33,23 @@ def evaluate_open_windows() -> int:
     return len(due)
 
 
+@shared_task(name="gates.compute_decision_diff")
+def compute_decision_diff(pk: int) -> None:
+    """Compare two documents on recorded requests. Safe to run twice, and safe to kill."""
+    from gates.services.recorded_diff import compute
+
+    compute(pk)
+
+
+@shared_task(name="gates.sweep_decision_diffs")
+def sweep_decision_diffs() -> None:
+    """Send again what no worker has taken."""
+    from gates.services.recorded_diff import waiting_diffs
+
+    for pk in waiting_diffs(timezone.now()):
+        compute_decision_diff.delay(pk)
+
+
 def _candidates(now: datetime) -> list[Window]:
     still = Window.objects.filter(closes_at=None) | Window.objects.filter(closes_at__gte=now - LATE)
     return list(still.select_related("product"))
@@ -52,5 +70,10 @@ BEAT: dict[str, dict[str, Any]] = {
         "task": "gates.evaluate_open_windows",
         "schedule": 2.0,
         "options": {"expires": 2.0},
+    },
+    "gates.sweep_decision_diffs": {
+        "task": "gates.sweep_decision_diffs",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
     },
 }

@@ -11,10 +11,11 @@ from controlplane.web import HtmxRequest, paged, render_page
 from gates.charts import frontier_plot
 from gates.forms import EvidenceForm
 from gates.models import Evaluation
-from gates.selectors import bounds_now, frontier, gates_now
+from gates.selectors import bounds_now, frontier, gates_now, shown
 from gates.selectors.coverage import gaps
+from gates.selectors.recorded_diff import decision_diff_of
 from gates.selectors.verdicts import gates_of, history
-from gates.services import push_evidence
+from gates.services import ask_decision_diff, push_evidence
 from policies import selectors as policies
 
 
@@ -52,6 +53,25 @@ def evaluation(request: HtmxRequest, slug: str, pk: int) -> HttpResponse:
         raise NotFound("not_found", f"{slug} has no evaluation {pk}.")
     context = {"product": product, "evaluation": row, "gates": gates_of(row)}
     return render_page(request, "gates/evaluation.html", None, context)
+
+
+@require_GET
+@page(Permission.VIEW)
+def decision_diff(request: HtmxRequest, slug: str, pk: int) -> HttpResponse:
+    """How two documents decide the recorded requests; asks again by itself until it is done."""
+    product = policies.product(slug)
+    context = {"product": product, "diff": shown(decision_diff_of(product, pk))}
+    return render_page(request, "gates/decision_diff.html", "gates/_decision_diff.html", context)
+
+
+@require_POST
+@page(Permission.PROPOSE)
+def ask_diff(request: HtmxRequest, slug: str) -> HttpResponse:
+    """Have two documents compared on what is recorded; leads to the answer's own page."""
+    product = policies.product(slug)
+    base, digest = request.POST.get("base_digest", ""), request.POST.get("digest", "")
+    row = ask_decision_diff(request.actor, product, base, digest)
+    return redirect("gates:decision_diff", slug=slug, pk=row.pk)
 
 
 @require_GET

@@ -2,6 +2,7 @@
 
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
 from ingest.selectors.figures import EngineFigures, engine_figures
+from ingest.selectors.recorded import recorded_requests
 from ingest.selectors.rollups import RollupRow, rollup_rows
 from ingest.selectors.sources import (
     SourceRow,
@@ -27,6 +28,7 @@ __all__ = [
     "engines",
     "joined",
     "model_times",
+    "recorded_requests",
     "requests",
     "rollup_rows",
     "silent_edges",

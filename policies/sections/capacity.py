@@ -6,7 +6,6 @@ from decimal import Decimal
 from controlplane import figures
 from controlplane.web import Column, Table
 from orchid.engine import capacity
-from orchid.engine.document.checks_fleet import SPIKE_FACTOR
 from orchid.engine.document.model import PolicyDocument
 from policies.sections.demand import priced
 
@@ -22,8 +21,9 @@ def scenarios(document: PolicyDocument) -> list[tuple[str, capacity.Load]]:
         return []
     return [
         ("Steady", capacity.steady(document)),
-        (f"Spike of {SPIKE_FACTOR}×", capacity.spike(document, SPIKE_FACTOR)),
+        (f"Spike of {capacity.SPIKE_FACTOR}×", capacity.spike(document)),
         ("One group lost", capacity.group_loss(document)),
+        ("A candidate holds one group", capacity.candidate_overlap(document)),
     ]
 
 

@@ -11,6 +11,7 @@ from policies.models import Generation, Revision
 from releases.lifecycle import Change, Move, allowed, land
 from releases.models import Proposal, Vote
 from releases.selectors.evidence import evidence_for
+from releases.services.recorded_diff import compare_with_live
 from releases.states import ProposalState
 
 
@@ -85,10 +86,12 @@ def moved(proposal: Proposal) -> str:
 
 def _reopened(row: Proposal, why: str) -> Change:
     votes = Vote.objects.filter(proposal=row, round=row.round, void=False).update(void=True)
+    current = current_revision(row.generation)
+    compare_with_live(SYSTEM_ACTOR, row.product, current.digest)
     return Change(
         columns={"round": row.round + 1},
         reason=why,
         before=row.revision_digest,
-        after=current_revision(row.generation).digest,
+        after=current.digest,
         data={"voided_votes": votes, "round": row.round},
     )

@@ -20,6 +20,7 @@ from releases.selectors.evidence import evidence_for
 from releases.selectors.trade import trade_of
 from releases.services.binding import current_revision, digest_of, evidence_digest
 from releases.services.issue import latest
+from releases.services.recorded_diff import compare_with_live
 from releases.states import Part
 
 
@@ -36,6 +37,7 @@ def propose(
     try:
         with transaction.atomic():
             proposal = _create(actor, generation, title.strip(), rationale.strip())
+            compare_with_live(actor, product, proposal.revision_digest)
             record(
                 actor,
                 "proposal.created",
@@ -67,7 +69,7 @@ def submit(
         proposal,
         Move.SUBMIT,
         actor,
-        lambda row: _submitted(row, at),
+        lambda row: _submitted(actor, row, at),
         expected_version=expected_version,
     )
 
@@ -146,7 +148,7 @@ def _create(actor: Actor, generation: Generation, title: str, rationale: str) ->
     return proposal
 
 
-def _submitted(row: Proposal, now: datetime) -> Change:
+def _submitted(actor: Actor, row: Proposal, now: datetime) -> Change:
     revision = current_revision(row.generation)
     live = latest(row.product)
     base = live.target_digest if live else ""
@@ -156,6 +158,7 @@ def _submitted(row: Proposal, now: datetime) -> Change:
     if findings:
         raise Invalid("findings", "The document breaks its own rules.", errors=findings)
     record_contributors(row)
+    compare_with_live(actor, row.product, revision.digest)
     trade = trade_of(row.product, revision, live)
     return Change(
         columns={

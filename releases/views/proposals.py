@@ -15,6 +15,7 @@ from policies.selectors import document_of
 from policies.selectors import product as product_by_slug
 from releases.forms import MoveForm, ProposeForm, VoteForm
 from releases.models import Proposal
+from releases.selectors.recorded_diff import recorded
 from releases.selectors.review import review
 from releases.selectors.trade import read_trade
 from releases.services import propose, publish
@@ -57,6 +58,8 @@ def proposal(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "proposal": row,
         "review": review(request.actor, row),  # type: ignore[attr-defined]
         "trade": read_trade(row.trade),
+        "recorded": recorded(row),
+        "may_propose": may(request.actor, Permission.PROPOSE, slug),  # type: ignore[attr-defined]
         "frontier": frontier_plot(
             frontier(row.product, row.trade), bounds(document_of(row.revision_digest))
         ),

@@ -55,7 +55,7 @@ NAMES = [
     *("product", "expected_version", "reason", "decision", "bound_digest", "to", "items", "kind"),
     *("expected_revision", "suite", "suite_version", "route", "manifest", "digest", "where", "n"),
     *("mean", "spread", "violations", "store", "username", "password", "email", "role", "source"),
-    *("credential", "server_run", "anchor_unix_ns", "resourceSpans"),
+    *("base_digest", "credential", "server_run", "anchor_unix_ns", "resourceSpans"),
 ]
 VALUES: list[Any] = [HUGE, NUL, "²", "NaN", 10**30, -1, 1e308, [], {}, [[["x"]]], None, True]
 # Not ready is an honest 503; signing out would end the attack; the schema takes no input.
