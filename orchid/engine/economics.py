@@ -1,6 +1,8 @@
 """Dollars of the fleet over successful responses, in exact decimals."""
 
+from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
+from typing import NamedTuple
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.money import Price
@@ -69,6 +71,40 @@ def reserve_usd(cost_usd: Decimal, bound_usd: Decimal) -> Decimal:
     return bound_usd - cost_usd
 
 
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The price of a success at a steady rate, as the policy card shows it and exactly."""
+
+    successes_per_s: Decimal
+    cost_usd: Decimal
+    card_usd: Decimal
+    reserve_usd: Decimal
+    card_reserve_usd: Decimal
+    attainment: Decimal | None
+
+    @property
+    def within(self) -> bool:
+        return self.reserve_usd >= 0
+
+
+def card(document: PolicyDocument, successes_per_s: Decimal) -> Card | None:
+    """What a success costs at this rate, and the reserve to the gate; None without successes."""
+    cost = steady_cost_per_success_usd(document, successes_per_s)
+    if cost is None:
+        return None
+    bound = document.gates.cost_per_success_usd.max
+    offered = sum((c.arrivals_per_s for c in document.classes.values()), Decimal())
+    shown = card_usd(cost)
+    return Card(
+        successes_per_s=successes_per_s,
+        cost_usd=cost,
+        card_usd=shown,
+        reserve_usd=reserve_usd(cost, bound),
+        card_reserve_usd=reserve_usd(shown, bound),
+        attainment=attainment(successes_per_s, offered),
+    )
+
+
 def upstream_usd(
     price: Price,
     *,
@@ -76,19 +112,57 @@ def upstream_usd(
     cached_input_tokens: int = 0,
     cache_write_tokens: int = 0,
     output_tokens: int,
+    batch: bool = False,
 ) -> Decimal:
     """Dollars of one attempt at a priced upstream.
 
     `input_tokens` are those read at the full price: neither cached nor written to a cache. A tier
-    that the price does not name is charged as plain input, never as free.
+    that the price does not name is charged as plain input, never as free. The length that decides
+    about the long-prompt tier is the whole prompt, however it was read. `batch` work is deferred to
+    the upstream's own queue; without a batch price it costs what any other does.
     """
+    prompt = input_tokens + cached_input_tokens + cache_write_tokens
+    tier = _tier(price, prompt)
+    total = (
+        input_tokens * tier.plain
+        + cached_input_tokens * tier.cached
+        + cache_write_tokens * tier.written
+        + output_tokens * tier.output
+    ) / MILLION
+    return total * price.batch_factor if batch and price.batch_factor is not None else total
+
+
+class _Tier(NamedTuple):
+    """Dollars a million tokens that hold for one whole request."""
+
+    plain: Decimal
+    cached: Decimal
+    written: Decimal
+    output: Decimal
+
+
+def _tier(price: Price, prompt_tokens: int) -> _Tier:
     plain = price.input_usd_per_million
     cached = price.cached_input_usd_per_million
     written = price.cache_write_usd_per_million
-    total = (
-        input_tokens * plain
-        + cached_input_tokens * (plain if cached is None else cached)
-        + cache_write_tokens * (plain if written is None else written)
-        + output_tokens * price.output_usd_per_million
+    usual = _Tier(
+        plain,
+        plain if cached is None else cached,
+        plain if written is None else written,
+        price.output_usd_per_million,
     )
-    return total / MILLION
+    long = price.long_prompt
+    if long is None or prompt_tokens <= long.above_tokens:
+        return usual
+    dear = long.input_usd_per_million
+    return _Tier(
+        dear,
+        _raised(usual.cached, plain, dear),
+        _raised(usual.written, plain, dear),
+        long.output_usd_per_million,
+    )
+
+
+def _raised(tier: Decimal, plain: Decimal, dear: Decimal) -> Decimal:
+    """A cache tier of long prompts keeps its proportion to input; without one it is input."""
+    return tier * dear / plain if plain else dear

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 
 from orchid.engine.document.demand import Kv, Model
+from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import Fleet
+from orchid.engine.routing import class_route
 
 GIB = 2**30
 WEIGHTS_LINE = "weights"
@@ -102,3 +104,44 @@ def residency(fleet: Fleet) -> Residency | None:
 def can_coexist(ledger: Residency, weights_gib: Decimal) -> bool:
     """Whether a second version's weights fit beside the ledger. Otherwise it needs its own pool."""
     return ledger.with_second(weights_gib) <= ledger.device_gib
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMemory:
+    """What one request of a class's declared shape holds on its own route.
+
+    `idle_share` is the part of the reservation that stands unused when the answer ends at the
+    class's smallest useful output (its input alone where none is named): reserved for, not written.
+    `sequences` is how many such requests a device's usable pool holds; None without pool or shape.
+    """
+
+    route: str
+    reserved_tokens: int
+    blocks: Blocks
+    used_tokens: int
+    idle_share: Decimal
+    cache_bytes: Decimal | None
+    sequences: int | None
+
+
+def memory_by_class(document: PolicyDocument) -> dict[str, ClassMemory]:
+    """Every class's reservation in tokens, blocks and bytes."""
+    return {name: _of_class(document, name) for name in document.classes}
+
+
+def _of_class(document: PolicyDocument, name: str) -> ClassMemory:
+    traffic, route = document.classes[name], class_route(document, name)
+    model = document.models[route]
+    reserved = traffic.input_tokens + traffic.max_output_tokens
+    used = traffic.input_tokens + (traffic.min_output_tokens or 0)
+    paged = blocks_for(reserved, document.scheduling.kv_block_tokens)
+    live = live_tokens_per_device(document.fleet, model)
+    return ClassMemory(
+        route=route,
+        reserved_tokens=reserved,
+        blocks=paged,
+        used_tokens=used,
+        idle_share=idle_share(paged.slots, used),
+        cache_bytes=paged.slots * kv_bytes_per_token(model.kv) if model.kv else None,
+        sequences=live // paged.slots if live is not None else None,
+    )

@@ -2,6 +2,7 @@
 
 from orchid.engine.document.demand import Timing
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.routing import class_route
 
 
 def prefill_ms(timing: Timing, input_tokens: int, cached_tokens: int = 0) -> float:
@@ -24,7 +25,7 @@ def service_ms(
 def alone_ms(document: PolicyDocument, cls: str) -> float | None:
     """Least completion of a class's declared shape, reserve included; None without timing."""
     traffic = document.classes[cls]
-    timing = document.models[traffic.model].timing
+    timing = document.models[class_route(document, cls)].timing
     if timing is None:
         return None
     served = service_ms(timing, traffic.input_tokens, traffic.max_output_tokens)

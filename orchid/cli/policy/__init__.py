@@ -5,10 +5,15 @@ One command a file; a new one is a sibling and one line of the registration belo
 
 import click
 
+from orchid.cli.policy.arithmetic import arithmetic
+from orchid.cli.policy.budget import budget
 from orchid.cli.policy.check import check, schema
 from orchid.cli.policy.diff import diff
 from orchid.cli.policy.explain import explain
+from orchid.cli.policy.fit import fit
+from orchid.cli.policy.memory import memory
 from orchid.cli.policy.reading import loaded
+from orchid.cli.policy.route import route, threshold
 from orchid.cli.policy.what_if import what_if
 
 __all__ = ["loaded", "policy"]
@@ -19,5 +24,18 @@ def policy() -> None:
     """Check, compare, explain and strain policy documents; needs no control plane."""
 
 
-for command in (check, schema, diff, explain, what_if):
+COMMANDS = (
+    check,
+    schema,
+    diff,
+    explain,
+    what_if,
+    budget,
+    memory,
+    route,
+    threshold,
+    fit,
+    arithmetic,
+)
+for command in COMMANDS:
     policy.add_command(command)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from orchid.cli.output import json_option, show, table
-from orchid.cli.policy.reading import document_argument, figure, loaded, number, share
+from orchid.cli.policy.reading import DECIMAL, document_argument, figure, loaded, number, share
 from orchid.engine.capacity import (
     SPIKE_FACTOR,
     Load,
@@ -21,22 +21,27 @@ from orchid.engine.capacity import (
 )
 from orchid.engine.document.load import LoadedDocument
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.economics import hourly_ledger_usd
+from orchid.engine.economics import card, hourly_ledger_usd
 from orchid.engine.headroom import headroom_ledger
-from orchid.engine.pricing import demand_by_class
+from orchid.engine.pricing import demand_by_class, offered_requests_per_s
 
 
 @click.command()
 @click.argument("file", type=document_argument)
+@click.option("--successes-per-s", type=DECIMAL, help="Default: what the attainment gate asks.")
 @json_option
-def explain(file: Path, as_json: bool) -> None:
+def explain(file: Path, successes_per_s: Decimal | None, as_json: bool) -> None:
     """What FILE promises and costs: demand, capacity, headroom and the price of a success."""
-    data = explained(loaded(file))
+    data = explained(loaded(file), successes_per_s)
     show(data, lambda: explained_text(data), as_json=as_json)
 
 
-def explained(loaded_document: LoadedDocument) -> dict[str, Any]:
+def explained(
+    loaded_document: LoadedDocument, successes_per_s: Decimal | None = None
+) -> dict[str, Any]:
     document = loaded_document.document
+    least = Decimal(str(document.gates.attainment.min)) * offered_requests_per_s(document)
+    priced = card(document, least if successes_per_s is None else successes_per_s)
     ledger, bound = hourly_ledger_usd(document), document.gates.cost_per_success_usd.max
     return {
         "product": document.product,
@@ -54,6 +59,7 @@ def explained(loaded_document: LoadedDocument) -> dict[str, Any]:
         "cost_per_success_max_usd": bound,
         # At the bound, this rate of successes just pays the hour.
         "successes_needed_per_s": ledger / bound / 3600 if bound else None,
+        "card": priced and {**asdict(priced), "within": priced.within},
     }
 
 
@@ -124,4 +130,16 @@ def price_text(data: dict[str, Any]) -> str:
     needed = data["successes_needed_per_s"]
     if needed is None:
         return f"{told}, so no rate of successes pays for it."
-    return f"{told}, so {figure(needed)} successes a second pay for it."
+    return f"{told}, so {figure(needed)} successes a second pay for it.{card_text(data['card'])}"
+
+
+def card_text(priced: dict[str, Any] | None) -> str:
+    """The policy card's line: its figures end after eight digits and are never rounded up."""
+    if priced is None:
+        return ""
+    word = "reserve" if priced["within"] else "over the gate by"
+    return (
+        f"\nAt {number(priced['successes_per_s'])} successes a second"
+        f" ({share(priced['attainment']) or 'no'} attainment): card ${priced['card_usd']:f},"
+        f" {word} {abs(priced['card_reserve_usd']):f}."
+    )

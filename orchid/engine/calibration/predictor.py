@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from orchid.engine.calibration.conformal import ratio_interval
 from orchid.engine.calibration.samples import AttemptSample, Buckets, Cell
-from orchid.engine.document.demand import Demand, DemandCell
+from orchid.engine.document.demand import Demand
+from orchid.engine.pricing import pad_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def predictor_of(
     wrong. Raises ValueError where no sample has a price.
     """
     cells = {buckets.of(sample) for sample in samples}
-    pads = {cell: pad_of(demand, cell) for cell in cells}
+    pads = {cell: _pad(demand, cell) for cell in cells}
     factors = {route: float(factor) for route, factor in demand.model_factor.items()}
     unit = Predictor(factors, float(demand.input_weight), 1.0, None, None, pads)
     ratios = ratios_of(samples, unit, buckets)
@@ -76,20 +77,6 @@ def predictor_of(
     return Predictor(factors, float(demand.input_weight), middle, spread.low, spread.high, pads)
 
 
-def pad_of(demand: Demand, cell: Cell) -> float | None:
-    """What the document multiplies the cell's estimates by; None where it disables the cell."""
-    pad = 1.0
-    for declared in demand.cells:
-        if _covers(declared, cell):
-            if declared.disabled:
-                return None
-            pad *= float(declared.pad or 1)
-    return pad
-
-
-def _covers(declared: DemandCell, cell: Cell) -> bool:
-    return (
-        declared.route == cell.route
-        and declared.input_bucket in (None, cell.input_bucket)
-        and declared.output_bucket in (None, cell.output_bucket)
-    )
+def _pad(demand: Demand, cell: Cell) -> float | None:
+    pad = pad_of(demand, cell.route, cell.input_bucket, cell.output_bucket)
+    return None if pad is None else float(pad)
