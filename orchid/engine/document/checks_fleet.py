@@ -1,190 +1,174 @@
-"""Findings about memory, capacity and time: sums that have to close."""
+"""Findings about capacity and placement: demand against the fleet, and where replicas live."""
 
 from collections.abc import Iterator
 from decimal import Decimal
 
-from orchid.engine import memory
-from orchid.engine.capacity import Load, group_loss, spike, steady
-from orchid.engine.document.findings import Finding, Findings, Subject
+from orchid.engine.capacity import (
+    SPIKE_FACTOR,
+    Load,
+    candidate_overlap,
+    group_loss,
+    spike,
+    steady,
+)
+from orchid.engine.document.findings import Subject, Told, figure, names
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import decimal_text
-from orchid.engine.pricing import teu
-from orchid.engine.segments import implies, may_overlap
-from orchid.engine.timing import alone_ms, deadline_ms
+from orchid.engine.headroom import devices_in_group, groups_of, headroom_ledger
+from orchid.engine.relief import cheapest_teu
 
-#: The trial that every proposal is read against.
-SPIKE_FACTOR = Decimal("1.4")
+UNPINNED_TRIGGER = "upstream_unpinned"
 
 
-def residency_closes(subject: Subject) -> Findings:
-    ledger = memory.residency(subject.document.fleet)
-    if ledger is None or ledger.closes:
-        return
-    lines = " + ".join(f"{name} {decimal_text(gib)}" for name, gib in ledger.lines.items())
-    yield Finding(
-        "residency_open",
-        "error",
-        "/fleet/residency_gib",
-        f"{lines} = {decimal_text(ledger.used_gib)} GiB, but the device has "
-        f"{decimal_text(ledger.device_gib)} GiB: {decimal_text(ledger.remainder_gib)} GiB remain",
-    )
+def demand_over_fleet_steady(subject: Subject) -> Told:
+    yield from _over_fleet(subject, "steady demand", steady(subject.document))
 
 
-def versions_coexist(subject: Subject) -> Findings:
-    """Another version in the pool that serves now has to fit beside the one that serves."""
-    document, base = subject.document, subject.base
-    ledger = memory.residency(document.fleet)
-    if base is None or ledger is None or document.fleet.pool != base.fleet.pool:
-        return
-    for name, model in document.models.items():
-        current = base.models.get(name)
-        changed = current is not None and current.weights != model.weights
-        weights = model.weights_gib
-        if changed and weights is not None and not memory.can_coexist(ledger, weights):
-            yield Finding(
-                "versions_cannot_coexist",
-                "error",
-                f"/models/{name}/weights",
-                f"{decimal_text(ledger.used_gib)} GiB in use + {decimal_text(weights)} GiB for a "
-                f"second version = {decimal_text(ledger.with_second(weights))} GiB, over the "
-                f"device's {decimal_text(ledger.device_gib)} GiB: name a pool of its own",
-            )
+def demand_over_fleet_spike(subject: Subject) -> Told:
+    yield from _over_fleet(subject, f"a {SPIKE_FACTOR}x spike", spike(subject.document))
 
 
-def live_tokens_fit(subject: Subject) -> Findings:
-    document = subject.document
-    declared = document.admission.live_tokens.per_device
-    limits = (memory.live_tokens_per_device(document.fleet, m) for m in document.models.values())
-    least = min((limit for limit in limits if limit is not None), default=None)
-    if least is not None and declared > least:
-        yield Finding(
-            "live_tokens_over_pool",
-            "error",
-            "/admission/live_tokens/per_device",
-            f"{declared:,} live tokens are declared, the KV pool holds {least:,} usable ones",
+def demand_over_fleet_group_loss(subject: Subject) -> Told:
+    yield from _over_fleet(subject, "loss of one device group", group_loss(subject.document))
+
+
+def demand_over_fleet_candidate_overlap(subject: Subject) -> Told:
+    """A candidate that can't live beside the incumbent takes a device group for its own pool."""
+    words = f"a candidate on {subject.document.fleet.group_size} devices beside the incumbent"
+    yield from _over_fleet(subject, words, candidate_overlap(subject.document))
+
+
+def _over_fleet(subject: Subject, words: str, load: Load) -> Told:
+    if not load.fits:
+        yield (
+            "/fleet",
+            f"{words}: {figure(load.demand_teu_per_s)} TEU/s over "
+            f"{figure(load.capacity_teu_per_s)} safe, deficit {figure(load.deficit_teu_per_s)} "
+            f"TEU/s{_relieved(subject.document, load)}",
         )
 
 
-def demand_fits(subject: Subject) -> Findings:
-    document = subject.document
-    scenarios = (
-        ("steady", "steady demand", steady(document)),
-        ("spike", f"a {SPIKE_FACTOR}x spike", spike(document, SPIKE_FACTOR)),
-        ("group_loss", "loss of one device group", group_loss(document)),
+def _relieved(document: PolicyDocument, load: Load) -> str:
+    least = sum(
+        (cheapest_teu(document, name) * c.arrivals_per_s for name, c in document.classes.items()),
+        Decimal(),
     )
-    for code, words, load in scenarios:
-        if not load.fits:
-            text = _over(words, load) + _relief(document, load)
-            yield Finding(f"demand_over_fleet_{code}", "warning", "/fleet", text)
-
-
-def _over(words: str, load: Load) -> str:
-    return (
-        f"{words}: {_figure(load.demand_teu_per_s)} TEU/s over {_figure(load.capacity_teu_per_s)} "
-        f"safe, deficit {_figure(load.deficit_teu_per_s)} TEU/s"
-    )
-
-
-def _relief(document: PolicyDocument, load: Load) -> str:
-    least = sum((_least_teu_per_s(document, name) for name in document.classes), Decimal())
     full = steady(document).demand_teu_per_s
     if least == full or not full:
         return "; no class may fall back"
     lowest = load.demand_teu_per_s * least / full
-    return f"; {_figure(lowest)} TEU/s if all that may fall back does"
+    return f"; {figure(lowest)} TEU/s if all that may fall back does"
 
 
-def _least_teu_per_s(document: PolicyDocument, cls: str) -> Decimal:
-    """The class's demand on the cheapest route that some of its requests may be served by."""
-    c = document.classes[cls]
-    dimensions = dict(c.dimensions)
-    routes = {c.model}
-    if not any(rule.deny and implies(dimensions, rule.where) for rule in document.fallback):
-        routes |= {
-            rule.to
-            for rule in document.fallback
-            if rule.to and rule.from_ == c.model and may_overlap(rule.where, dimensions)
-        }
-    priced = [
-        teu(document.demand, route, c.input_tokens, c.max_output_tokens)
-        for route in routes
-        if route in document.demand.model_factor
-    ]
-    return min(priced, default=Decimal()) * c.arrivals_per_s
+def headroom_open(subject: Subject) -> Told:
+    ledger = headroom_ledger(subject.document.fleet)
+    if ledger is None or ledger.closes:
+        return
+    lines = " + ".join(f"{name} {decimal_text(part)}" for name, part in ledger.lines.items())
+    yield (
+        "/fleet/headroom",
+        f"{lines} = {decimal_text(ledger.named)}, but a safe factor of "
+        f"{decimal_text(subject.document.fleet.safe_factor)} keeps {decimal_text(ledger.kept)}: "
+        f"{decimal_text(ledger.remainder)} is unaccounted",
+    )
 
 
-def _figure(value: Decimal) -> str:
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
-
-
-def classes_feasible(subject: Subject) -> Findings:
-    document = subject.document
-    for name in document.classes:
-        alone, deadline = alone_ms(document, name), deadline_ms(document, name)
-        if alone is not None and alone > deadline:
-            yield Finding(
-                "class_infeasible",
-                "error",
-                f"/classes/{name}",
-                f"alone on a warm replica it takes {alone:,.1f} ms with the reserve, over its "
-                f"deadline of {deadline:,} ms",
-            )
-
-
-def models_priced(subject: Subject) -> Findings:
-    document = subject.document
-    for name in document.models:
-        if name not in document.demand.model_factor:
-            yield Finding(
-                "model_without_factor",
-                "error",
-                f"/models/{name}",
-                f"demand {document.demand.version} has no factor for it, so its work has no price",
-            )
-
-
-def routes_warm(subject: Subject) -> Findings:
+def route_cold(subject: Subject) -> Told:
     """A route that may be taken has to be resident: nothing is loaded in an emergency."""
     replicas = subject.document.fleet.replicas
     if not replicas:
         return
-    for pointer, route in _served_routes(subject.document):
+    for pointer, route in _served_routes(subject):
         if route not in replicas:
-            yield Finding(
-                "route_cold", "error", pointer, f"the fleet declares no replica of {route}"
-            )
+            yield pointer, f"the fleet declares no replica of {route}"
 
 
-def _served_routes(document: PolicyDocument) -> Iterator[tuple[str, str]]:
-    for name, traffic in document.classes.items():
-        yield f"/classes/{name}/model", traffic.model
-    for i, rule in enumerate(document.fallback):
-        if rule.to is not None:
+def _served_routes(subject: Subject) -> Iterator[tuple[str, str]]:
+    document, pair = subject.document, subject.document.routing.cascade
+    for name, route in subject.routes.items():
+        yield f"/classes/{name}/model", route
+    for i, rule in subject.allowing:
+        if rule.to is not None and rule.to in document.models:
             yield f"/fallback/{i}/to", rule.to
     if document.admission.conservative_route is not None:
         yield "/admission/conservative_route", document.admission.conservative_route
+    if pair is not None:
+        yield "/routing/cascade/small", pair.small
+        yield "/routing/cascade/large", pair.large
 
 
-def adaptive_floor(subject: Subject) -> Findings:
-    """An adaptive limit that may sink under the work in flight locks itself there."""
+def fallback_not_resident(subject: Subject) -> Told:
+    """The overload rung turns to replicas that are warm already, or it turns to nothing."""
     document = subject.document
-    limit = document.admission.concurrency
-    if limit.mode != "queue_wait_aimd":
-        return
-    replicas = sum(document.fleet.replicas.values()) or document.fleet.devices
-    baseline = sum(_in_flight(document, name) for name in document.classes)
-    reach = (limit.floor or 0) * replicas
-    if reach < baseline:
-        yield Finding(
-            "adaptive_floor_low",
-            "error",
-            "/admission/concurrency/floor",
-            f"a floor of {limit.floor or 0} on {replicas} replicas allows {reach} in flight; the "
-            f"declared demand alone keeps {baseline:.1f}",
+    steps = [i for i, step in enumerate(document.overload_steps) if step.rung == "compact_fallback"]
+    targets = {rule.to for _, rule in subject.allowing if rule.to in document.models}
+    cold = sorted(str(route) for route in targets - set(document.fleet.replicas))
+    if steps and cold and document.fleet.replicas:
+        yield (
+            f"/overload/{steps[0]}",
+            f"compact_fallback serves by {names(cold)}, of which no replica stays resident",
         )
 
 
-def _in_flight(document: PolicyDocument, cls: str) -> float:
-    """Little's law: arrivals times time in service."""
-    alone = alone_ms(document, cls) or 0.0
-    return float(document.classes[cls].arrivals_per_s) * alone / 1000.0
+def primary_single_replica(subject: Subject) -> Told:
+    replicas = subject.document.fleet.replicas
+    for route in sorted(set(subject.routes.values())):
+        if replicas.get(route, 2) < 2:
+            asking = [name for name, asked in subject.routes.items() if asked == route]
+            yield (
+                f"/fleet/replicas/{route}",
+                f"{names(asking)} ask for {route}, whose only replica is a single failure",
+            )
+
+
+def placement_unknown_group(subject: Subject) -> Told:
+    fleet = subject.document.fleet
+    for route, groups in fleet.placement.items():
+        unknown = sorted(group for group in groups if group > groups_of(fleet))
+        if unknown:
+            yield (
+                f"/fleet/placement/{route}",
+                f"group {names(map(str, unknown))}: {fleet.devices} devices in groups of "
+                f"{fleet.group_size} are groups 1 to {groups_of(fleet)}",
+            )
+
+
+def placement_over_groups(subject: Subject) -> Told:
+    """At most one replica of a route on a device."""
+    fleet = subject.document.fleet
+    for route, groups in fleet.placement.items():
+        devices = sum(devices_in_group(fleet, group) for group in set(groups))
+        replicas = fleet.replicas.get(route, 0)
+        if replicas > devices:
+            yield (
+                f"/fleet/placement/{route}",
+                f"{replicas} replicas in groups {names(map(str, groups))}, which have {devices} "
+                "devices",
+            )
+
+
+def fallback_shares_failure_group(subject: Subject) -> Told:
+    """A fallback that goes with one group of its primary's is none when it is needed."""
+    placement = subject.document.fleet.placement
+    for i, rule in subject.allowing:
+        primary, other = placement.get(rule.from_ or ""), placement.get(rule.to or "")
+        if primary and other and len(set(other)) == 1 and set(other) <= set(primary):
+            yield (
+                f"/fallback/{i}",
+                f"every replica of {rule.to} is in group {other[0]}, which also holds "
+                f"{rule.from_}: losing it takes both",
+            )
+
+
+def upstream_unpinned(subject: Subject) -> Told:
+    """What can change under its name voids its evidence unless something watches for it."""
+    watched = {condition.trigger for condition in subject.document.revisit}
+    if UNPINNED_TRIGGER in watched:
+        return
+    for name, model in subject.document.models.items():
+        if not model.pinned:
+            yield (
+                f"/models/{name}/pinned",
+                f"the upstream may change {name} under its name, and no revisit condition "
+                f"{UNPINNED_TRIGGER} reruns its frozen suite",
+            )
