@@ -61,10 +61,12 @@ class Site:
         )
 
     def ready_pool(
-        self, name: str, slots: int, models: tuple[str, ...] = ("full", "compact")
+        self, name: str, slots: int, models: tuple[str, ...] = ("full", "compact"), **more: Any
     ) -> None:
+        """The state file of a pool, or with `replica` that of one of its replicas."""
         state = {"pool": name, "slots": slots, "models": models, "http": "127.0.0.1:1", "kind": "x"}
-        (self.pools / f"triton-{name}.json").write_text(json.dumps(state))
+        file = f"triton-{name}-{more['replica']}" if "replica" in more else f"triton-{name}"
+        (self.pools / f"{file}.json").write_text(json.dumps(state | more))
 
     @asynccontextmanager
     async def edge(self) -> AsyncIterator[Running]:

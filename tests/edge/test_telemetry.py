@@ -1,20 +1,13 @@
 """No record is lost on its way: not by a receiver that is down, not by a killed edge."""
 
-import asyncio
-import os
 import signal
-import socket
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import httpx
 
 from orchid.edge.journal import Journal
 from orchid.edge.tables import Ending
 from tests.edge.control_plane import ControlPlane, bundle
+from tests.edge.edge_process import process
 from tests.edge.edge_site import Running, Site
 
 
@@ -106,44 +99,6 @@ async def test_a_full_spool_gives_up_the_oldest_and_says_how_many(tmp_path: Path
     assert batch is not None
     assert batch.lines == (b"r2", b"r3", b"r4")
     assert (state.waiting, state.lost, state.earliest_arrival_ms) == (3, 2, 2.0)
-
-
-@asynccontextmanager
-async def process(
-    site: Site,
-) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
-    """The edge as it is really started, ready to decide."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    given = site.settings
-    where = ["--url", given.url, "--token", given.token, "--port", str(port)]
-    folders = ["--state", str(given.state_dir), "--pools", str(given.pools_dir)]
-    edge = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "from orchid.edge.main import run; run()",
-        *["--product", given.product, "--name", given.name, *where, *folders],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
-        try:
-            await _ready(client)
-            yield edge, client
-        finally:
-            if edge.returncode is None:
-                edge.kill()
-            await edge.wait()
-
-
-async def _ready(client: httpx.AsyncClient) -> None:
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                if (await client.get("/readyz")).status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass
-            await asyncio.sleep(0.1)
 
 
 async def test_a_kill_between_settle_and_send_loses_nothing(
