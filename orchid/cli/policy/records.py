@@ -1,10 +1,13 @@
 """Request records in a file: NDJSON, plain or gzip, read a line at a time in bounded memory."""
 
 import gzip
+import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import click
 
@@ -20,6 +23,17 @@ from orchid.engine.wire.records import (
 GZIP = b"\x1f\x8b"
 #: Unpacked bytes after which a file is no recording but a bomb.
 MAX_BYTES = 16 << 30
+STDIN = Path("-")
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[BufferedReader]:
+    """The file for reading; the standard input for `-`."""
+    if file == STDIN:
+        yield cast(BufferedReader, sys.stdin.buffer)
+        return
+    with file.open("rb") as plain:
+        yield plain
 
 
 def records_of(file: Path) -> Iterator[RequestRecord | Rejected]:
@@ -27,29 +41,33 @@ def records_of(file: Path) -> Iterator[RequestRecord | Rejected]:
 
     Raises click.ClickException where the file is not whole or unpacks to more than it may.
     """
-    with file.open("rb") as plain:
-        packed = plain.read(2) == GZIP
-        plain.seek(0)
-        try:
-            yield from _records(gzip.GzipFile(fileobj=plain) if packed else plain, file)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise click.ClickException(
-                f"{file} is not a whole gzip file ({error}): pack it again from its source."
-            ) from error
+    with opened(file) as plain:
+        for number, line in enumerate(lines_of(plain, file), start=1):
+            if not line.strip():
+                continue
+            try:
+                yield parse_record(line)
+            except RecordError as error:
+                yield Rejected(number, error.code, error.message, error.field)
 
 
-def _records(stream: BinaryIO | gzip.GzipFile, file: Path) -> Iterator[RequestRecord | Rejected]:
+def lines_of(plain: BufferedReader, file: Path) -> Iterator[bytes]:
+    """The lines without their ends; of one that is too long for a record only its beginning.
+
+    Raises click.ClickException where the file is not whole or unpacks to more than it may.
+    """
+    packed = plain.peek(2).startswith(GZIP)
     read = 0
-    for number, (line, size) in enumerate(_lines(stream), start=1):
-        read += size
-        if read > MAX_BYTES:
-            raise click.ClickException(f"{file} unpacks to more than {MAX_BYTES >> 30} GiB.")
-        if not line.strip():
-            continue
-        try:
-            yield parse_record(line)
-        except RecordError as error:
-            yield Rejected(number, error.code, error.message, error.field)
+    try:
+        for line, size in _lines(gzip.GzipFile(fileobj=plain) if packed else plain):
+            read += size
+            if read > MAX_BYTES:
+                raise click.ClickException(f"{file} unpacks to more than {MAX_BYTES >> 30} GiB.")
+            yield line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise click.ClickException(
+            f"{file} is not a whole gzip file ({error}): pack it again from its source."
+        ) from error
 
 
 def _lines(stream: BinaryIO | gzip.GzipFile) -> Iterator[tuple[bytes, int]]:

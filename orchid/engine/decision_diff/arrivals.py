@@ -1,0 +1,120 @@
+"""Recorded requests as admission meets them: what was asked, when, and how long it took."""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from orchid.engine.admission.request import AdmissionRequest
+from orchid.engine.decision_diff.recorded import Recorded, moment_ms
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.segments import segment_key
+from orchid.engine.timing import deadline_ms
+from orchid.engine.wire.records import RequestRecord
+
+#: Records are written when requests end, so arrivals come somewhat out of order.
+REORDERED = 16_384
+SEGMENTS_REMEMBERED = 65_536
+
+
+class Arrival(msgspec.Struct, frozen=True, gc=False):
+    """One recorded request. `held_ms` is how long it occupied a replica of `route`."""
+
+    request: AdmissionRequest
+    segment: str
+    route: str | None
+    held_ms: float | None
+    output_tokens: int | None
+
+
+class Declared(NamedTuple):
+    """What a class asks for where the caller says nothing."""
+
+    output_tokens: int
+    deadline_ms: float
+
+
+class Arrivals:
+    """Makes arrivals of records.
+
+    A record carries its class's output cap and deadline even where the caller named none. One that
+    equals what the document declares is therefore left to the document: otherwise a change of a
+    class could never show.
+    """
+
+    def __init__(self, document: PolicyDocument) -> None:
+        self._classes = {
+            name: Declared(one.max_output_tokens, float(deadline_ms(document, name)))
+            for name, one in document.classes.items()
+        }
+        self._unknown = Declared(-1, float(deadline_ms(document, None)))
+        self._segments: dict[tuple[tuple[str, str], ...], str] = {}
+
+    def of(self, record: Recorded | RequestRecord) -> Arrival:
+        """The arrival of one record."""
+        declared = self._classes.get(record.class_, self._unknown)
+        cap, due = record.max_output_tokens, record.deadline_ms
+        last = record.attempts[-1] if record.attempts else None
+        return Arrival(
+            AdmissionRequest(
+                request_id=record.request_id,
+                class_=record.class_,
+                arrived_ms=moment_ms(record.arrived_at),
+                tenant=record.tenant or "-",
+                tenant_class=record.tenant_class,
+                region=record.region,
+                privacy_cell=record.privacy_cell,
+                segment=record.segment,
+                input_tokens=_input_tokens(record),
+                max_output_tokens=None if cap == declared.output_tokens else cap,
+                cached_input_tokens=record.cached_input_tokens or 0,
+                deadline_ms=None if due == declared.deadline_ms else due,
+                continues=record.continues,
+            ),
+            self._segment(record),
+            last.route if last is not None else None,
+            _held_ms(record),
+            record.output_tokens,
+        )
+
+    def _segment(self, record: Recorded | RequestRecord) -> str:
+        pairs = tuple(record.segment.items())
+        found = self._segments.get(pairs)
+        if found is None:
+            found = segment_key(record.segment)
+            if len(self._segments) < SEGMENTS_REMEMBERED:
+                self._segments[pairs] = found
+        return found
+
+
+def in_order(arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
+    """The arrivals by their time, as far as a bounded memory allows; ties keep their order."""
+    held: list[tuple[float, int, Arrival]] = []
+    for number, arrival in enumerate(arrivals):
+        entry = (arrival.request.arrived_ms, number, arrival)
+        if len(held) < REORDERED:
+            heapq.heappush(held, entry)
+        else:
+            yield heapq.heappushpop(held, entry)[2]
+    while held:
+        yield heapq.heappop(held)[2]
+
+
+def _input_tokens(record: Recorded | RequestRecord) -> int | None:
+    """The whole input: some upstreams count what they read from a cache apart."""
+    if record.input_tokens is None or record.input_convention != "excludes_cached":
+        return record.input_tokens
+    return record.input_tokens + (record.cached_input_tokens or 0)
+
+
+def _held_ms(record: Recorded | RequestRecord) -> float | None:
+    """From admission to release, else to completion; None where nothing says so."""
+    if not record.attempts:
+        return None
+    last = record.attempts[-1]
+    ended = last.released_ms if last.released_ms is not None else record.completion_ms
+    began = last.start_ms if last.start_ms is not None else record.admission_ms
+    if ended is None or ended < (began or 0.0):
+        return None
+    return ended - (began or 0.0)

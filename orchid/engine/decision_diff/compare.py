@@ -1,0 +1,131 @@
+"""Two documents over the same recorded requests: what each would have decided."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from orchid.engine.admission.request import Decision
+from orchid.engine.decision_diff.arrivals import Arrival, Arrivals, in_order
+from orchid.engine.decision_diff.course import Course
+from orchid.engine.decision_diff.fleet import policy_of
+from orchid.engine.decision_diff.recorded import Recorded, moment_text
+from orchid.engine.decision_diff.result import DecisionDiff, Mode
+from orchid.engine.decision_diff.tally import Tally, Unreadable
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.wire.records import Rejected, RequestRecord
+
+Given = Recorded | RequestRecord | Rejected
+PROGRESS_EVERY = 2000
+
+
+def decision_diff(
+    before: PolicyDocument,
+    after: PolicyDocument,
+    records: Iterable[Given],
+    *,
+    mode: Mode = "traffic",
+    slots: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> DecisionDiff:
+    """What changes when `after` decides instead of `before`.
+
+    Pure and deterministic: the same documents and records give an equal result. Records are taken
+    one by one, so any number of them needs the same memory. `slots` is how many requests a replica
+    of either fleet runs at once; without it, as many as the document's concurrency allows one.
+    `progress` is told now and then how many records were read.
+    """
+    return _Comparison(before, after, mode, slots, progress).over(records)
+
+
+class _Comparison:
+    """The two courses and what is known of requests that only one of them has decided."""
+
+    def __init__(
+        self,
+        before: PolicyDocument,
+        after: PolicyDocument,
+        mode: Mode,
+        slots: int | None,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        policies = policy_of(before), policy_of(after)
+        self.mode, self.progress = mode, progress
+        self.arrivals = Arrivals(before)
+        self.tally = Tally(policies[0].digest, policies[1].digest)
+        self.unreadable = Unreadable()
+        self.shadow = self.out_of_order = 0
+        self.first_ms: float | None = None
+        self.last_ms: float | None = None
+        alone = mode == "shape"
+        self.before = Course(policies[0], slots, alone=alone)
+        self.after = Course(policies[1], slots, alone=alone)
+        self._waiting: dict[int, tuple[Arrival, Decision | None, Decision | None]] = {}
+
+    def over(self, records: Iterable[Given]) -> DecisionDiff:
+        for number, arrival in enumerate(in_order(self._readable(records))):
+            self._meet(number, arrival)
+        self._late(self.before.finish(), self.after.finish())
+        return self._result()
+
+    def _readable(self, records: Iterable[Given]) -> Iterator[Arrival]:
+        """The arrivals of those that are offered requests; the others are counted."""
+        for read, record in enumerate(records, start=1):
+            if self.progress is not None and read % PROGRESS_EVERY == 0:
+                self.progress(read)
+            if isinstance(record, Rejected):
+                self.unreadable.add(record)
+            elif record.cohort == "shadow":
+                self.shadow += 1
+            else:
+                yield self.arrivals.of(record)
+
+    def _meet(self, number: int, arrival: Arrival) -> None:
+        at_ms = arrival.request.arrived_ms
+        if self.first_ms is None:
+            self.first_ms = self.last_ms = at_ms
+        if self.last_ms is not None and at_ms < self.last_ms:
+            self.out_of_order += 1
+        else:
+            self.last_ms = at_ms
+        one, other = self.before.arrive(number, arrival), self.after.arrive(number, arrival)
+        if one is not None and other is not None:
+            self.tally.add(arrival, one, other)
+        else:
+            self._waiting[number] = (arrival, one, other)
+        if self.before.decided or self.after.decided:
+            self._late(self.before.take(), self.after.take())
+
+    def _late(self, before: list[tuple[int, Decision]], after: list[tuple[int, Decision]]) -> None:
+        """Requests that waited and were decided since: each joins its other decision."""
+        for number, decision in before:
+            arrival, _, other = self._waiting[number]
+            self._waiting[number] = (arrival, decision, other)
+            self._join(number)
+        for number, decision in after:
+            arrival, one, _ = self._waiting[number]
+            self._waiting[number] = (arrival, one, decision)
+            self._join(number)
+
+    def _join(self, number: int) -> None:
+        arrival, one, other = self._waiting[number]
+        if one is not None and other is not None:
+            del self._waiting[number]
+            self.tally.add(arrival, one, other)
+
+    def _result(self) -> DecisionDiff:
+        tally = self.tally
+        return DecisionDiff(
+            mode=self.mode,
+            n=tally.n,
+            changed=tally.changed,
+            changed_action=tally.changed_action,
+            pairs=tally.pairs(),
+            examples=tally.examples(),
+            segments=tally.segments.shown(),
+            tenants=tally.tenants.shown(),
+            before=tally.before.side(),
+            after=tally.after.side(),
+            first_arrival=None if self.first_ms is None else moment_text(self.first_ms),
+            last_arrival=None if self.last_ms is None else moment_text(self.last_ms),
+            out_of_order=self.out_of_order,
+            left_out={"shadow": self.shadow} if self.shadow else {},
+            unreadable=self.unreadable.result(),
+        )
