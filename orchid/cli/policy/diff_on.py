@@ -18,6 +18,7 @@ from orchid.engine.document.model import PolicyDocument
 PAIRS_SHOWN = 20
 PARTS_SHOWN = 12
 EXAMPLES_SHOWN = 12
+ACTIONS = ("admit", "fallback", "bound", "defer", "reject")
 MODES = {
     "traffic": "each document with a state of its own, driven by the recorded arrivals",
     "shape": "every request alone on an idle fleet",
@@ -74,6 +75,7 @@ def _summary(found: dict[str, Any]) -> str:
     lines = [
         f"{changed:,} of {n:,} recorded requests ({_of(changed, n)}) are decided otherwise,"
         f" {found['changed_action']:,} of them by another action",
+        f"  arrived from {found['first_arrival']} to {found['last_arrival']}",
         f"  mode {found['mode']}: {MODES[found['mode']]}",
     ]
     if found["out_of_order"]:
@@ -84,23 +86,22 @@ def _summary(found: dict[str, Any]) -> str:
 
 
 def _sides(found: dict[str, Any]) -> str:
-    before, after = found["before"], found["after"]
-    actions = list(dict.fromkeys([*before["by_action"], *after["by_action"]]))
-    reasons = list(dict.fromkeys([*before["refused_by_reason"], *after["refused_by_reason"]]))
-    rows: list[tuple[object, ...]] = [
-        (action, *(f"{side['by_action'].get(action, 0):,}" for side in (before, after)))
-        for action in actions
-    ]
-    rows += [
-        (
-            f"  {reason}",
-            *(f"{side['refused_by_reason'].get(reason, 0):,}" for side in (before, after)),
-        )
-        for reason in reasons
-    ]
-    rows.append(("reserved TEU", *(number(side["reserved_teu"]) for side in (before, after))))
-    rows.append(("completion p95, predicted", *(_ms(side) for side in (before, after))))
+    sides = found["before"], found["after"]
+    rows: list[tuple[object, ...]] = []
+    for action in ACTIONS:
+        if any(action in side["by_action"] for side in sides):
+            rows.append(_counts(action, [side["by_action"].get(action, 0) for side in sides]))
+    reasons = dict.fromkeys(reason for side in sides for reason in side["refused_by_reason"])
+    for reason in reasons:
+        counts = [side["refused_by_reason"].get(reason, 0) for side in sides]
+        rows.append(_counts(f"  {reason}", counts))
+    rows.append(("reserved TEU", *(number(side["reserved_teu"]) for side in sides)))
+    rows.append(("completion p95, predicted", *(_ms(side) for side in sides)))
     return table(("", "old", "new"), rows)
+
+
+def _counts(name: str, counts: list[int]) -> tuple[str, ...]:
+    return (name, *(f"{count:,}" for count in counts))
 
 
 def _ms(side: dict[str, Any]) -> str | None:
