@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from orchid.engine.arithmetic import cascade_break_even, cascade_cost
 from orchid.engine.binomial import upper_bound
 
-CANDIDATES = 16
+CANDIDATES = 10
 
 
 @dataclass(frozen=True, slots=True)
