@@ -149,5 +149,5 @@ DurationMs = Annotated[
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN)]
 Digest = Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
-Text = Annotated[str, BeforeValidator(_nfc), StringConstraints(min_length=1, max_length=500)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=500), BeforeValidator(_nfc)]
 Selector = Mapping[Name, Name | Annotated[tuple[Name, ...], Field(min_length=1)]]

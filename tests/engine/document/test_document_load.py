@@ -57,6 +57,71 @@ def test_every_fault_is_told_at_once_with_its_place() -> None:
     assert found["/gates/completion_p95_ms/window"].found == '"15 min"'
 
 
+@pytest.mark.parametrize(
+    ("written", "otherwise", "pointer", "hint"),
+    [
+        ("on_breach: rollback", "on_breach: rolback", "/rollout/on_breach", "rollback"),
+        ("[stop_shadow,", "[stop_shadows,", "/overload/0", "stop_shadow"),
+        ("mode: static_knee", "mode: static-knee", "/admission/concurrency/mode", "static_knee"),
+        ("cost: [product_owner]", "cost: [product_owners]", "/approvals/cost/0", "product_owner"),
+        ("{task: classification}, minimum", "{tasks: classification}, minimum",
+         "/gates/segments/0/where/tasks", "task"),
+        ("conservative_route: full", "conservative_route: ful", "/admission/conservative_route",
+         "full"),
+        ("{class: classification}", "{class: clasification}", "/examples/0/given/class",
+         "classification"),
+    ],
+)  # fmt: skip
+def test_the_nearest_value_is_named(written: str, otherwise: str, pointer: str, hint: str) -> None:
+    (error,) = faults(SOURCE.replace(written, otherwise, 1)).values()
+    assert (error.pointer, error.hint) == (pointer, f"did you mean {hint}?")
+    assert hint in error.allowed
+
+
+@pytest.mark.parametrize(
+    ("written", "otherwise", "allowed"),
+    [
+        ("devices: 28", 'devices: "28"', "a number"),
+        ("interactive: true", 'interactive: "true"', "true or false"),
+        ("window: 15m", 'window: "900000"', "a duration such as 30s"),
+    ],
+)
+def test_quotes_too_many_are_told(written: str, otherwise: str, allowed: str) -> None:
+    (error,) = faults(SOURCE.replace(written, otherwise, 1)).values()
+    assert error.hint == "write it without quotes"
+    assert error.allowed.startswith(allowed)
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "allowed"),
+    [
+        (("fleet", "devices"), 1.5, "a whole number"),
+        (("fleet", "group_size"), -1, "a number above 0"),
+        (("contract", "post_model_reserve_ms"), -1, "a number of at least 0"),
+        (("gates", "alpha_fail"), 1, "a number below 1"),
+        (("rollout", "acknowledged_share"), 2, "a number of at most 1"),
+        (("rollout", "stages"), [], "a list or mapping of at least 1"),
+        (("rollout", "strata"), "route", "a list"),
+        (("fleet", "residency_gib"), [], "a mapping"),
+        (("segments", "dimensions"), ["a b"], "a name of letters"),
+        (("contract", "population"), {"name": ""}, "text of at least 1 character"),
+        (("contract", "population"), {"name": 1}, "text"),
+    ],
+)
+def test_what_is_allowed_is_said_in_plain_words(
+    where: tuple[str, str], value: Any, allowed: str
+) -> None:
+    given = changed()
+    given[where[0]][where[1]] = value
+    assert any(error.allowed.startswith(allowed) for error in faults(given).values())
+
+
+def test_a_bad_name_of_a_key_is_shown_and_not_its_content() -> None:
+    given = changed(fleet={"replicas": {"a b": 1}})
+    error = faults(given)["/fleet/replicas/a b"]
+    assert (error.found, error.code) == ('key "a b"', "bad_key")
+
+
 def test_a_gate_on_an_unknown_metric_is_refused() -> None:
     given = changed()
     given["gates"]["gpu_utilisation"] = {"min": 0.9, "window": "15m"}
