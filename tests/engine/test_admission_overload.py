@@ -64,7 +64,7 @@ def test_a_rung_that_is_not_listed_is_never_entered() -> None:
 
 
 def test_a_spike_climbs_to_the_rung_that_it_asks_for_and_takes_those_below() -> None:
-    ladder = after(NORMAL, rules(*ALL), (0, waiting(200)))
+    ladder = after(NORMAL, rules(*ALL), (0, waiting(215)))
     assert (ladder.rung, ladder.name) == (3, "cap_optional_output")
     assert (ladder.stops("shadow"), ladder.stops("serving")) == (True, False)
     assert ladder.defers_async

@@ -69,9 +69,9 @@ class _Default(NamedTuple):
 #: (enter, leave): later rungs need more. The last refuses whoever would have to wait, so it begins
 #: only where nothing that waits can be in time any more, and ends as soon as half of it could.
 DEFAULTS: Mapping[OverloadRung, tuple[_Default, _Default]] = {
-    "stop_shadow": (_Default(0.10, 0.20, 0.80), _Default(0.05, 0.10, 0.60)),
-    "defer_async": (_Default(0.15, 0.30, 0.85), _Default(0.05, 0.10, 0.65)),
-    "cap_optional_output": (_Default(0.20, 0.40, 0.90), _Default(0.05, 0.10, 0.70)),
+    "stop_shadow": (_Default(0.15, 0.20, 0.80), _Default(0.05, 0.10, 0.60)),
+    "defer_async": (_Default(0.18, 0.30, 0.85), _Default(0.05, 0.10, 0.65)),
+    "cap_optional_output": (_Default(0.21, 0.40, 0.90), _Default(0.05, 0.10, 0.70)),
     "compact_fallback": (_Default(0.25, 0.50, 0.93), _Default(0.05, 0.10, 0.75)),
     "reject_infeasible": (_Default(1.00, 1.00, 0.97), _Default(0.50, 0.50, 0.85)),
 }
