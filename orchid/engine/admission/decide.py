@@ -77,10 +77,12 @@ def decide(
     Pure: it reads `state` and moves nothing. Equal arguments give equal decisions.
     """
     shape = measured(request, policy)
-    reason = unserved(shape, policy)
-    if reason is not None:
-        return _refused(shape, policy, Refused(reason), ())
-    ladder, cell = state.ladders.get(policy.digest, NORMAL), shape.cell
+    cell = shape.cell
+    if not cell.simple or shape.input_tokens < 0 or shape.output_tokens < 0:
+        reason = unserved(shape, policy)
+        if reason is not None:
+            return _refused(shape, policy, Refused(reason), ())
+    ladder = state.ladders.get(policy.digest, NORMAL)
     options = cell.options
     if ladder.rung:
         if ladder.stops(cell.purpose):
@@ -165,7 +167,7 @@ def _tried(
     if pool is None:
         return Refused(Reason.NO_WARM_REPLICA)
     placed = place(option, request, live_tokens, pool, policy, now_ms)
-    if isinstance(placed, Reason):
+    if not isinstance(placed, tuple):
         return Refused(placed)
     replica, queue_ms, wait, full, reading = placed
 
@@ -199,11 +201,11 @@ def _tried(
         return Refused(Reason.MEMORY_INFEASIBLE)
 
     # 6 budgets
-    teu = option.factor * (policy.input_weight * input_tokens + output_tokens)
+    charge = option.charge * (policy.input_charge * input_tokens + output_tokens)
     caps = policy.caps.get(tenant, policy.general_caps)
     if caps:
         usage = Usage(
-            teu,
+            option.factor * (policy.input_weight * input_tokens + output_tokens),
             option.served.usd(input_tokens, output_tokens),
             output_tokens,
             round(live_tokens * (queue_ms + service_ms)),
@@ -213,16 +215,16 @@ def _tried(
         if exhausted is not None:
             return Refused(Reason.BUDGET_EXHAUSTED, exhausted[1])
     if request.attempt > 1:
-        reset_ms = state.retries.exhausted(
-            request.attempt, float(teu), live_tokens, policy.retry, now_ms
-        )
+        attempt, retries = request.attempt, state.retries
+        reset_ms = retries.exhausted(attempt, charge, live_tokens, policy.retry, now_ms)
         if reset_ms is not None:
             return Refused(Reason.RETRY_BUDGET, reset_ms, final=reset_ms == math.inf)
 
     # 7 share
     lends = ROOT
     if option.path:
-        lender = state.buckets(policy).lender(option.path, now_ms, room=not wait)
+        buckets = state.shares.get(policy.digest) or state.buckets(policy)
+        lender = buckets.lender(option.path, now_ms, room=not wait)
         if lender is None:
             return Refused(Reason.SHARE_EXHAUSTED)
         lends = lender
@@ -231,7 +233,7 @@ def _tried(
     if wait:
         if ladder.refuses_waiting or (ladder.rung and not cell.claims):
             return Refused(Reason.OVERLOAD)
-        if pool.teu_ahead(option.route, request.request_id) + float(teu) > policy.max_queued_teu:
+        if pool.teu_ahead(option.route, request.request_id) + charge > policy.max_queued_teu:
             return Refused(Reason.QUEUE_FULL if policy.max_queued_teu else Reason.CONCURRENCY)
 
     if option.timed:
@@ -246,7 +248,9 @@ def _tried(
         replica.name,
         input_tokens,
         output_tokens,
-        teu,
+        option.factor,
+        policy.input_weight,
+        charge,
         live_tokens,
         prediction,
         ends_ms - request.arrived_ms,
@@ -287,7 +291,9 @@ def _sources(
         replica="",
         input_tokens=0,
         output_tokens=0,
-        teu=option.factor,
+        factor=option.factor,
+        input_weight=policy.input_weight,
+        charge=0.0,
         live_tokens=0,
         prediction=Prediction(0.0, None, None, None),
         completion_ms=now_ms - shape.request.arrived_ms,

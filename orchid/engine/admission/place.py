@@ -5,7 +5,6 @@ all are looked at, so that nobody waits or is refused while another replica has 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 from zlib import crc32
 
 from orchid.engine.admission.policy import CompiledPolicy
@@ -15,15 +14,9 @@ from orchid.engine.admission.request import AdmissionRequest, Reason
 from orchid.engine.admission.signals import UNUSED, Reading, limit_under, read_signal
 from orchid.engine.admission.table import Option
 
-
-class Place(NamedTuple):
-    """Where an option would be served, after which wait, and whether it waits at the edge."""
-
-    replica: Replica
-    queue_ms: float
-    wait: bool
-    full: bool = False  # no memory for it, there or on any other
-    reading: Reading = UNUSED
+# The replica, the wait, whether it is spent in the queue at the edge, whether no replica has memory
+# for it, and the reading of its signal. A bare tuple: this is made for every request.
+Place = tuple[Replica, float, bool, bool, Reading]
 
 
 def place(
@@ -36,36 +29,36 @@ def place(
 ) -> Place | Reason:
     """The replica for an option that would hold so many live tokens, or why there is none."""
     if pool.plain:
-        group: Group | Reason = pool.by_route.get(option.route) or Reason.NO_WARM_REPLICA
+        group = pool.by_route.get(option.route)
+        if group is None:
+            return Reason.NO_WARM_REPLICA
     else:
         region = request.region or policy.region
-        group = pool.group(option.route, option.manifest, region, request.privacy_cell)
-    if isinstance(group, Reason):
-        return group
-    head = group.lane.queue.head
-    first = head is None or head == request.request_id
+        found = pool.group(option.route, option.manifest, region, request.privacy_cell)
+        if isinstance(found, Reason):
+            return found
+        group = found
+    queue = group.lane.queue
+    first = not queue.queued_teu or queue.head == request.request_id
     if first and policy.signals is None:
         replica = _chosen(group.replicas, request, policy)
-        running, limiter = len(replica.running), replica.limiter
+        running, limiter, breaker = len(replica.running), replica.limiter, replica.breaker
         if (
             running < replica.slots
-            and running < (limiter.limit if limiter is not None else policy.knee)
+            and running < (policy.knee if limiter is None else limiter.limit)
             and not replica.waiting
-            and replica.live_tokens + live_tokens <= _ceiling(replica, policy)
-            and (replica.breaker is None or not replica.breaker.is_open(now_ms))
+            and replica.live_tokens + live_tokens
+            <= policy.live_tokens_per_device * (replica.devices or policy.devices)
+            and (breaker is None or breaker.opened_ms is None or not breaker.is_open(now_ms))
         ):
-            return Place(replica, 0.0, False)
+            return replica, 0.0, False, False, UNUSED
     return _searched(group, request, live_tokens, first, policy, now_ms)
 
 
-def _ceiling(replica: Replica, policy: CompiledPolicy) -> int:
-    """Live tokens that one replica may hold."""
-    return policy.live_tokens_per_device * (replica.devices or policy.devices)
-
-
-def replica_is_full(replica: Replica, live_tokens: int, policy: CompiledPolicy) -> bool:
-    """Whether so many more live tokens don't fit it."""
-    return replica.live_tokens + live_tokens > _ceiling(replica, policy)
+def is_full(replica: Replica, live_tokens: int, policy: CompiledPolicy) -> bool:
+    """Whether so many more live tokens don't fit a replica."""
+    ceiling = policy.live_tokens_per_device * (replica.devices or policy.devices)
+    return replica.live_tokens + live_tokens > ceiling
 
 
 def _chosen(
@@ -84,7 +77,8 @@ def _chosen(
     first = mark % count
     one = replicas[first]
     other = replicas[(first + 1 + (mark >> 16) % (count - 1)) % count]
-    return other if other.in_flight < one.in_flight else one
+    fewer = len(other.running) + len(other.waiting) < len(one.running) + len(one.waiting)
+    return other if fewer else one
 
 
 def replica_of_prefix(replicas: Sequence[Replica], request: AdmissionRequest) -> Replica:
@@ -126,7 +120,7 @@ def _searched(
             reason = Reason.SIGNALS_STALE
             continue
         wait_ms = max(replica.wait_ms(now_ms), reading.wait_ms)
-        no_memory = replica_is_full(replica, live_tokens, policy)
+        no_memory = is_full(replica, live_tokens, policy)
         score = (no_memory, full, reading.rank, wait_ms, in_flight)
         if best_score is None or score < best_score:
             best, best_score, best_reading = replica, score, reading
@@ -134,9 +128,9 @@ def _searched(
         return reason
     wait = not first or best_score[1]
     if not wait:
-        return Place(best, best_score[3], False, best_score[0], best_reading)
+        return best, best_score[3], False, best_score[0], best_reading
     queue_ms = max(group.lane.wait_ms(now_ms, request.request_id), best_reading.wait_ms)
-    return Place(best, queue_ms, True, best_score[0], best_reading)
+    return best, queue_ms, True, best_score[0], best_reading
 
 
 def _from(replicas: Sequence[Replica], request_id: str) -> Sequence[Replica]:

@@ -30,6 +30,7 @@ class CompiledPolicy:
     table: DecisionTable
     region: str | None
     input_weight: Decimal
+    input_charge: float  # the same as the buckets count it
     reserve_ms: float
     knee: int
     hot_at: float | None
@@ -75,6 +76,7 @@ def compile_policy(
         table=DecisionTable(document, routes, shares, name),
         region=population.region if population else None,
         input_weight=document.demand.input_weight,
+        input_charge=float(document.demand.input_weight),
         reserve_ms=float(document.contract.post_model_reserve_ms),
         knee=admission.concurrency.per_replica,
         hot_at=admission.affinity.hot_at if admission.affinity else None,

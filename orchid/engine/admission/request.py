@@ -158,7 +158,9 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     replica: str  # empty where no replica is needed, or none is free yet
     input_tokens: int  # fewer than asked where the route trims what is over its ceilings
     output_tokens: int
-    teu: Decimal
+    factor: Decimal  # TEU of an output token
+    input_weight: Decimal  # of an input token, in output tokens
+    charge: float  # its TEU as the buckets count them
     live_tokens: int
     prediction: Prediction
     completion_ms: float  # after arrival, without the post-model reserve
@@ -167,6 +169,11 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     wait: bool  # admitted to the bounded queue, not yet to the pool
     signal: str = "unused"
     signal_age_ms: float | None = None
+
+    @property
+    def teu(self) -> Decimal:
+        """What it reserves, exactly: factor x (input weight x input + output)."""
+        return self.factor * (self.input_weight * self.input_tokens + self.output_tokens)
 
 
 class Deferral(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,7 @@ however often clients ask. Windows lie end to end from time zero; only the prese
 """
 
 import math
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -38,12 +39,14 @@ def retry_rules(document: PolicyDocument) -> RetryRules:
     )
 
 
-class RetryLedger(msgspec.Struct):
+@dataclass(slots=True)
+class RetryLedger:
     """First tries and retries of one window, each in attempts, TEU and live tokens."""
 
-    window: int = -1
-    first: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    retried: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    begins_ms: float = 0.0
+    ends_ms: float = 0.0
+    first: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    retried: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
 
     def exhausted(
         self, attempt: int, teu: float, live_tokens: int, rules: RetryRules, now_ms: float
@@ -56,25 +59,27 @@ class RetryLedger(msgspec.Struct):
             return None
         if attempt > rules.attempts_per_request:
             return math.inf
-        window = int(now_ms // rules.window_ms)
         asked = (1.0, teu, float(live_tokens))
-        if window == self.window and self._fits(asked, rules):
+        if self.begins_ms <= now_ms < self.ends_ms and self._fits(asked, rules):
             return None
-        return (window + 1) * rules.window_ms - now_ms
+        return (now_ms // rules.window_ms + 1) * rules.window_ms - now_ms
 
     def note(
         self, attempt: int, teu: float, live_tokens: int, rules: RetryRules, now_ms: float
     ) -> None:
         """Count an admitted attempt, at what it reserved."""
-        window = int(now_ms // rules.window_ms)
-        if window != self.window:
-            self.window, self.first, self.retried = window, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        if attempt <= 1:
-            a, b, c = self.first
-            self.first = (a + 1.0, b + teu, c + live_tokens)
-        else:
-            a, b, c = self.retried
-            self.retried = (a + 1.0, b + teu, c + live_tokens)
+        if not self.begins_ms <= now_ms < self.ends_ms:
+            self._turn(rules, now_ms)
+        counts = self.first if attempt <= 1 else self.retried
+        counts[0] += 1.0
+        counts[1] += teu
+        counts[2] += live_tokens
+
+    def _turn(self, rules: RetryRules, now_ms: float) -> None:
+        """Begin the window of now."""
+        self.begins_ms = now_ms // rules.window_ms * rules.window_ms
+        self.ends_ms = self.begins_ms + rules.window_ms
+        self.first, self.retried = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
 
     def _fits(self, asked: tuple[float, float, float], rules: RetryRules) -> bool:
         return all(

@@ -29,6 +29,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     context_tokens: int | None
     manifest: str
     price: Price | None
+    charge: float  # the factor as the buckets count it
     modelless: bool = False
     quantum_tokens: int = 1
     max_sequences: int | None = None
@@ -57,15 +58,17 @@ def dearest_factor(document: PolicyDocument) -> Decimal:
 
 
 def _modelless(name: str) -> RoutePolicy:
-    return RoutePolicy(name, Decimal(0), None, None, "", None, modelless=True)
+    return RoutePolicy(name, Decimal(0), None, None, "", None, 0.0, modelless=True)
 
 
 def _route(document: PolicyDocument, name: str) -> RoutePolicy:
     model, scheduling = document.models[name], document.scheduling
     own = scheduling.routes.get(name)
+    factor = document.demand.model_factor.get(name) or dearest_factor(document)
     return RoutePolicy(
         name=name,
-        factor=document.demand.model_factor.get(name) or dearest_factor(document),
+        factor=factor,
+        charge=float(factor),
         timing=_timing(model.timing) if model.timing else None,
         context_tokens=model.context_tokens,
         manifest=manifest_digest(model),

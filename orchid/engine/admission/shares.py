@@ -9,6 +9,7 @@ Shares settle who is served when not all can be. While the pool is below its kne
 whatever its bucket says: nothing idles because a rate was used up. A ceiling holds at all times.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -105,27 +106,32 @@ def _grow(
 
 @dataclass(slots=True)
 class Bucket:
-    """What a node may still use as of `at_ms`, beside its bounds in TEU and TEU a millisecond."""
+    """A node's two buckets, its rate's and its ceiling's, each kept as the moment of being full.
 
-    index: int
-    tokens: float
-    ceiling_tokens: float
-    at_ms: float
-    rate: float
-    burst: float
-    ceiling: float
-    ceiling_burst: float
+    A bucket that is full at `full_ms` lacks `(full_ms - now) / ms_per_teu`, and is empty when that
+    is a burst. One number, which needs no refilling as time goes by.
+    """
+
+    full_ms: float
+    ms_per_teu: float
+    burst_ms: float
     capped: bool
+    ceiling_full_ms: float
+    ceiling_ms_per_teu: float
+    ceiling_burst_ms: float
 
     def tokens_at(self, now_ms: float) -> float:
-        """What its rate leaves at a moment; a pure read."""
-        passed = max(0.0, now_ms - self.at_ms)
-        return min(self.burst, self.tokens + self.rate * passed)
+        """TEU that its rate leaves at a moment; negative when overdrawn."""
+        if not self.ms_per_teu:
+            return 0.0
+        return (self.burst_ms - max(0.0, self.full_ms - now_ms)) / self.ms_per_teu
 
     def ceiling_at(self, now_ms: float) -> float:
-        """What its ceiling leaves at a moment; a pure read."""
-        passed = max(0.0, now_ms - self.at_ms)
-        return min(self.ceiling_burst, self.ceiling_tokens + self.ceiling * passed)
+        """TEU that its ceiling leaves at a moment; negative when overdrawn."""
+        if not self.ceiling_ms_per_teu:
+            return 0.0
+        lacks_ms = max(0.0, self.ceiling_full_ms - now_ms)
+        return (self.ceiling_burst_ms - lacks_ms) / self.ceiling_ms_per_teu
 
 
 class Buckets:
@@ -135,14 +141,14 @@ class Buckets:
 
     def __init__(self, tree: ShareTree) -> None:
         self.tree = tree
-        self.nodes = [_full(index, share) for index, share in enumerate(tree.nodes)]
+        self.nodes = [_full(share) for share in tree.nodes]
 
     def attained(self, index: int, now_ms: float) -> float:
         """What a node got lately over what it is entitled to: 1 when its burst is just used up."""
-        node = self.nodes[index] if self.nodes else None
-        if node is None:
-            return 0.0
-        return 1.0 - node.tokens_at(now_ms) / node.burst if node.burst else 1.0
+        if not self.nodes or not self.nodes[index].ms_per_teu:
+            return 1.0 if self.nodes else 0.0
+        node = self.nodes[index]
+        return max(0.0, node.full_ms - now_ms) / node.burst_ms
 
     def lender(self, path: tuple[int, ...], now_ms: float, *, room: bool = False) -> int | None:
         """The node that lets a request of this path through; None when every level says no.
@@ -152,12 +158,9 @@ class Buckets:
         nodes = self.nodes
         for index in path:
             node = nodes[index]
-            passed = now_ms - node.at_ms
-            if passed < 0.0:
-                passed = 0.0
-            if node.capped and node.ceiling_tokens + node.ceiling * passed <= 0.0:
+            if node.capped and node.ceiling_full_ms - now_ms >= node.ceiling_burst_ms:
                 return None
-            if node.tokens + node.rate * passed > 0.0 or (room and index == ROOT):
+            if node.full_ms - now_ms < node.burst_ms or (room and index == ROOT):
                 return index
         return None
 
@@ -169,33 +172,26 @@ class Buckets:
         nodes, lends = self.nodes, False
         for index in path:
             node = nodes[index]
-            lends = lends or index == lender
-            passed = now_ms - node.at_ms
-            if passed > 0.0:
-                node.at_ms = now_ms
-                tokens = node.tokens + node.rate * passed
-                node.tokens = tokens if tokens < node.burst else node.burst
-                if node.capped:
-                    tokens = node.ceiling_tokens + node.ceiling * passed
-                    most = node.ceiling_burst
-                    node.ceiling_tokens = tokens if tokens < most else most
             if node.capped:
-                node.ceiling_tokens -= teu
-            if lends:
+                full_ms = node.ceiling_full_ms
+                since_ms = full_ms if full_ms > now_ms else now_ms
+                node.ceiling_full_ms = since_ms + teu * node.ceiling_ms_per_teu
+            if lends or index == lender:
+                lends = True
+                full_ms = node.full_ms
+                full_ms = (full_ms if full_ms > now_ms else now_ms) + teu * node.ms_per_teu
                 # What was lent while there was room is forgotten beyond one burst.
-                tokens = node.tokens - teu
-                node.tokens = tokens if tokens > -node.burst else -node.burst
+                latest_ms = now_ms + 2.0 * node.burst_ms
+                node.full_ms = full_ms if full_ms < latest_ms else latest_ms
 
 
-def _full(index: int, share: Share) -> Bucket:
+def _full(share: Share) -> Bucket:
+    ms_per_teu, burst_ms = _times(share.rate, share.burst)
     return Bucket(
-        index,
-        share.burst,
-        share.ceiling_burst,
-        0.0,
-        share.rate / 1000.0,
-        share.burst,
-        share.ceiling / 1000.0,
-        share.ceiling_burst,
-        share.capped,
+        0.0, ms_per_teu, burst_ms, share.capped, 0.0, *_times(share.ceiling, share.ceiling_burst)
     )
+
+
+def _times(rate: float, burst: float) -> tuple[float, float]:
+    """Milliseconds that a TEU takes at a rate, and that its burst does; without a rate, never."""
+    return (1000.0 / rate, burst * 1000.0 / rate) if rate > 0.0 else (0.0, -math.inf)

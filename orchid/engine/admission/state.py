@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
+import msgspec
+
 from orchid.engine.admission.breaker import Breaker
 from orchid.engine.admission.budgets import NOTHING, Budgets, Hold, Usage, settle
 from orchid.engine.admission.concurrency import limiter_of
@@ -27,8 +29,7 @@ ENDED_REMEMBERED = 100_000
 GENERATIONS_REMEMBERED = 16
 
 
-@dataclass(slots=True, eq=False)
-class Reservation:
+class Reservation(msgspec.Struct, frozen=True, gc=False, eq=False):
     """What one attempt holds, under the generation it was admitted by and settles by."""
 
     attempt_id: str
@@ -96,7 +97,7 @@ class AdmissionState:
                 arrived_ms=shape.request.arrived_ms,
                 deadline_ms=shape.deadline_ms,
                 latest_start_ms=shape.due_ms - policy.reserve_ms - service_ms,
-                teu=float(offer.teu),
+                teu=offer.charge,
                 live_tokens=offer.live_tokens,
                 service_ms=service_ms,
                 share=offer.path[0] if offer.path else ROOT,
@@ -139,9 +140,11 @@ class AdmissionState:
     ) -> Reservation:
         """Hold what an admitted decision promised. Refuses a second use of an attempt id."""
         offer = decision.offer
-        if offer is None or attempt_id in self.live or attempt_id in self.ended:
+        ended = self.ended
+        used_before = attempt_id in ended.young or attempt_id in ended.old
+        if offer is None or used_before or attempt_id in self.live:
             raise ValueError(f"attempt {attempt_id} can't be reserved")
-        request, tokens, teu = decision.shape.request, offer.live_tokens, float(offer.teu)
+        request, tokens = decision.shape.request, offer.live_tokens
         pool, tenant = self.pools[offer.pool], request.tenant
         replica = pool.replicas.get(offer.replica)
         buckets = self.shares.get(policy.digest) or self._opened(policy)
@@ -164,15 +167,16 @@ class AdmissionState:
         self.live[attempt_id] = held
         if expires_ms < self._next_expiry_ms:
             self._next_expiry_ms = expires_ms
-        buckets.charge(offer.path, offer.lender, teu, now_ms)
-        self.retries.note(request.attempt, teu, tokens, policy.retry, now_ms)
+        buckets.charge(offer.path, offer.lender, offer.charge, now_ms)
+        self.retries.note(request.attempt, offer.charge, tokens, policy.retry, now_ms)
         self.tenants[tenant] = self.tenants.get(tenant, 0) + tokens
         pool.hold(offer.route, tokens)
         if replica is not None:
             replica.live_tokens += tokens
             replica.dispatch(attempt_id, offer.prediction.service_ms or 0.0, now_ms)
-            if replica.breaker is not None:
-                replica.breaker.sent(attempt_id, now_ms)
+            breaker = replica.breaker
+            if breaker is not None and breaker.opened_ms is not None:
+                breaker.sent(attempt_id, now_ms)
         return held
 
     def settle(self, attempt_id: str, output_tokens: int, now_ms: float) -> Reservation | None:
@@ -182,17 +186,17 @@ class AdmissionState:
             return None
         offer, policy = held.offer, held.policy
         route = policy.routes[offer.route]
-        teu = policy.teu(route, offer.input_tokens, output_tokens)
         used = NOTHING
         if held.holds:
             used = Usage(
-                teu,
+                policy.teu(route, offer.input_tokens, output_tokens),
                 route.usd(offer.input_tokens, output_tokens),
                 output_tokens,
                 round(offer.live_tokens * max(0.0, now_ms - held.reserved_ms)),
                 held.decision.shape.request.external_calls,
             )
-        return self._end(held, used, float(teu), now_ms)
+        charge = route.charge * (policy.input_charge * offer.input_tokens + output_tokens)
+        return self._end(held, used, charge, now_ms)
 
     def cancel_undispatched(self, attempt_id: str, now_ms: float) -> Reservation | None:
         """Give back everything of an attempt that never reached the server."""
@@ -245,14 +249,14 @@ class AdmissionState:
             self.shares = {digest: b for digest, b in self.shares.items() if digest in used}
         return self.shares.setdefault(policy.digest, Buckets(policy.shares))
 
-    def _end(self, held: Reservation, used: Usage, teu: float, now_ms: float) -> Reservation:
+    def _end(self, held: Reservation, used: Usage, charge: float, now_ms: float) -> Reservation:
         attempt_id, offer, replica = held.attempt_id, held.offer, held.replica
         del self.live[attempt_id]
         self.ended.put(attempt_id, True)
-        held.buckets.charge(offer.path, offer.lender, teu - float(offer.teu), now_ms)
+        held.buckets.charge(offer.path, offer.lender, charge - offer.charge, now_ms)
         if held.holds:
             settle(held.holds, used)
-        tenant, tokens = held.tenant, offer.live_tokens
+        tenant, tokens = held.decision.shape.request.tenant, offer.live_tokens
         left = self.tenants.get(tenant, 0) - tokens
         if left:
             self.tenants[tenant] = left
@@ -262,7 +266,7 @@ class AdmissionState:
         if replica is not None:
             replica.live_tokens -= tokens
             replica.release(attempt_id, now_ms)
-            if replica.breaker is not None:
+            if replica.breaker is not None and replica.breaker.probing:
                 replica.breaker.left(attempt_id)
         return held
 

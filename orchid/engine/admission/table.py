@@ -45,6 +45,7 @@ class Option(msgspec.Struct, frozen=True):
     reason: Reason
     label: str
     factor: Decimal
+    charge: float  # the same as the buckets count it
     served: RoutePolicy
     manifest: str
     fixed_ms: float
@@ -71,6 +72,7 @@ class Cell(msgspec.Struct, frozen=True):
     route: str
     region: str | None
     refused: Reason | None
+    simple: bool  # nothing about its shape has to be asked for each request
     dimensions: Mapping[str, str] | None  # None: it holds requests of several segments
     input_tokens: int
     output_tokens: int
@@ -182,12 +184,14 @@ class DecisionTable:
         deadline_ms = (traffic.deadline_ms if traffic else None) or document.contract.deadline_ms
         options = tuple(self._options(place, traffic, route)) if route is not None else ()
         first = tuple(o for o in options if o.action is Action.FALLBACK and not o.modelless)
+        refused = self._refused(place, route)
         return Cell(
             document=document,
             known=traffic is not None,
             route=route or "",
             region=population.region if population else None,
-            refused=self._refused(place, route),
+            refused=refused,
+            simple=refused is None and traffic is not None,
             dimensions=place.dimensions if place.exact else None,
             input_tokens=traffic.input_tokens if traffic else 0,
             output_tokens=traffic.max_output_tokens if traffic else 0,
@@ -291,12 +295,15 @@ class DecisionTable:
         if not served.modelless and place.modality not in served.modality:
             refused = Reason.SHAPE_OVER_LIMIT
         timing = served.timing
+        if factor is None:
+            factor = served.factor if pad == ONE else served.factor * pad
         return Option(
             route=route,
             action=action,
             reason=reason,
             label=label or route,
-            factor=factor or (served.factor if pad == ONE else served.factor * pad),
+            factor=factor,
+            charge=float(factor),
             served=served,
             manifest=served.manifest,
             fixed_ms=timing.fixed_ms if timing else 0.0,
