@@ -6,6 +6,8 @@ digest that was approved before it.
 """
 
 import hashlib
+import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -29,6 +31,8 @@ MANIFEST_FIELDS = frozenset(
         "feature_contract",
     }
 )
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+_OTHERWISE_WRITTEN = re.compile(r"[:,\[]-?[0-9]+(?:\.[0-9]+)?e|\.0[,\]}]")
 _MANIFEST_ORDER = tuple(sorted(MANIFEST_FIELDS))
 
 
@@ -42,7 +46,7 @@ def normalised_document(document: PolicyDocument) -> dict[str, Any]:
 
 
 def canonical_bytes(given: Mapping[str, Any]) -> bytes:
-    return rfc8785.dumps(normalised(given))
+    return _canonical(normalised(given))
 
 
 def digest_of(given: Mapping[str, Any]) -> str:
@@ -51,7 +55,17 @@ def digest_of(given: Mapping[str, Any]) -> str:
 
 
 def digest_of_document(document: PolicyDocument) -> str:
-    return _digest(rfc8785.dumps(normalised_document(document)))
+    return _digest(_canonical(normalised_document(document)))
+
+
+def _canonical(content: Any) -> bytes:
+    """RFC 8785. Keys are ASCII and whole numbers written as such, so the standard library's encoder
+    writes the same, five times faster, but where a number has an exponent.
+    """
+    text = _ENCODER.encode(content)
+    if _OTHERWISE_WRITTEN.search(text):
+        return rfc8785.dumps(content)
+    return text.encode()
 
 
 def manifest_of(model: Model) -> dict[str, Any]:

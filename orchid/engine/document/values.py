@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -119,11 +119,23 @@ ExactShare = Annotated[
     Decimal, Field(ge=0, le=1), *_as_decimal, _decimal_schema(minimum=0, maximum=1)
 ]
 Padding = Annotated[Decimal, Field(ge=1), *_as_decimal, _decimal_schema(minimum=1)]
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
-PositiveShare = Annotated[float, Field(gt=0, le=1), BeforeValidator(_number)]
-Probability = Annotated[float, Field(gt=0, lt=1), BeforeValidator(_number)]
-NonNegative = Annotated[float, Field(ge=0), BeforeValidator(_number)]
-Positive = Annotated[float, Field(gt=0), BeforeValidator(_number)]
+
+
+def _shortest(value: float) -> float | int:
+    """Whole numbers as such: 1.0 and 1 are one spelling in the canonical form."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+_as_number = (
+    BeforeValidator(_number),
+    PlainSerializer(_shortest, return_type=Any, when_used="json"),
+)
+
+Share = Annotated[float, Field(ge=0, le=1), *_as_number]
+PositiveShare = Annotated[float, Field(gt=0, le=1), *_as_number]
+Probability = Annotated[float, Field(gt=0, lt=1), *_as_number]
+NonNegative = Annotated[float, Field(ge=0), *_as_number]
+Positive = Annotated[float, Field(gt=0), *_as_number]
 Count = Annotated[int, Field(ge=0, le=10**15), BeforeValidator(_number)]
 PositiveCount = Annotated[int, Field(gt=0, le=10**15), BeforeValidator(_number)]
 

@@ -1,12 +1,12 @@
 """YAML text to values, by the core schema of YAML 1.2, without its indirections."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from orchid.engine.document.bounds import (
+    MAX_DEPTH,
     MAX_NODES,
     Path,
     broken_number,
@@ -23,6 +23,8 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 INTEGER = re.compile(r"[-+]?[0-9]+")
 FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+NUMBER_BEGINS = frozenset("+-.0123456789")
+MAX_TAG = 60
 WORDS: dict[str, bool | None] = {
     "null": None,
     "Null": None,
@@ -49,12 +51,12 @@ class _YamlReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._duplicates: list[DocumentError] = []
-        self._events: Iterator[Any] = iter(())
         self._budget = MAX_NODES
 
     def read(self) -> Any:
         try:
-            self._events = iter(yaml.parse(self._text, Loader=LOADER))
+            loader = LOADER(self._text)
+            self._next = loader.get_event
             value = self._document()
         except yaml.YAMLError as error:
             raise refuse((), _where(error), "YAML", "not_yaml") from None
@@ -63,47 +65,52 @@ class _YamlReader:
         return value
 
     def _document(self) -> Any:
-        next(self._events)
-        if isinstance(next(self._events), yaml.StreamEndEvent):
+        self._next()
+        if isinstance(self._next(), yaml.StreamEndEvent):
             return None
-        value = self._value(next(self._events), ())
-        next(self._events)
-        if not isinstance(next(self._events), yaml.StreamEndEvent):
+        value = self._value(self._next(), ())
+        self._next()
+        if not isinstance(self._next(), yaml.StreamEndEvent):
             raise refuse((), "a second document", "one document", "not_yaml")
         return value
 
     def _value(self, event: Any, path: Path) -> Any:
-        _no_indirection(event, path)
+        if type(event) is yaml.AliasEvent or event.anchor is not None or event.tag is not None:
+            raise _indirection(event, path)
         self._budget -= 1
-        within(path, self._budget)
-        if isinstance(event, yaml.ScalarEvent):
+        if self._budget < 0 or len(path) > MAX_DEPTH:
+            within(path, self._budget)
+        if type(event) is yaml.ScalarEvent:
             return _scalar(event, path)
-        if isinstance(event, yaml.MappingStartEvent):
-            return self._mapping(path)
-        return self._sequence(path)
+        return self._mapping(path) if type(event) is yaml.MappingStartEvent else self._list(path)
 
     def _mapping(self, path: Path) -> dict[str, Any]:
         content: dict[str, Any] = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            _no_indirection(event, path)
-            if not isinstance(event, yaml.ScalarEvent):
-                raise refuse(path, "a key that is no text", "text as a key", "bad_key")
-            key = checked_key(event.value, path)
-            value = self._value(next(self._events), (*path, key))
+        while type(event := self._next()) is not yaml.MappingEndEvent:
+            key = _key(event, path)
+            value = self._value(self._next(), (*path, key))
             if key in content:
                 self._note(_duplicate(event, (*path, key)))
             content.setdefault(key, value)
         return content
 
-    def _sequence(self, path: Path) -> list[Any]:
+    def _list(self, path: Path) -> list[Any]:
         items: list[Any] = []
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+        while type(event := self._next()) is not yaml.SequenceEndEvent:
             items.append(self._value(event, (*path, len(items))))
         return items
 
     def _note(self, duplicate: DocumentError) -> None:
         if len(self._duplicates) < MAX_FAULTS:
             self._duplicates.append(duplicate)
+
+
+def _key(event: Any, path: Path) -> str:
+    if type(event) is yaml.AliasEvent or event.anchor is not None or event.tag is not None:
+        raise _indirection(event, path)
+    if type(event) is not yaml.ScalarEvent:
+        raise refuse(path, "a key that is no text", "text as a key", "bad_key")
+    return checked_key(event.value, path)
 
 
 def _where(error: yaml.YAMLError) -> str:
@@ -119,28 +126,27 @@ def _duplicate(event: Any, path: Path) -> DocumentError:
     )
 
 
-def _no_indirection(event: Any, path: Path) -> None:
+def _indirection(event: Any, path: Path) -> DocumentErrors:
     """An alias can grow a document without bound, and a tag can name a type to build."""
-    if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-        line = event.start_mark.line + 1
-        raise refuse(path, f"an anchor or alias at line {line}", "the value itself", "anchor")
-    if event.tag is not None:
-        line = event.start_mark.line + 1
-        found = f"the tag {event.tag[:MAX_TAG]} at line {line}"
-        raise refuse(path, found, "a value without a tag", "tag")
-
-
-MAX_TAG = 60
+    line = event.start_mark.line + 1
+    if type(event) is yaml.AliasEvent or event.anchor is not None:
+        return refuse(path, f"an anchor or alias at line {line}", "the value itself", "anchor")
+    return refuse(
+        path, f"the tag {event.tag[:MAX_TAG]} at line {line}", "a value without a tag", "tag"
+    )
 
 
 def _scalar(event: Any, path: Path) -> Any:
     """The core schema of YAML 1.2: `no` and `1:30` are text, never a truth value or 90."""
     word: str = event.value
     if not event.implicit[0]:  # quoted or block text
-        checked_text(word, path)
+        if event.style == '"':  # the one form with escapes; the parser refuses the rest as bytes
+            checked_text(word, path)
         return word
     if word in WORDS:
         return WORDS[word]
+    if word[0] not in NUMBER_BEGINS:
+        return word
     if NOT_FINITE.fullmatch(word):
         raise refuse(path, word, "a finite number", "not_finite")
     if INTEGER.fullmatch(word):

@@ -8,12 +8,13 @@ from random import Random
 from typing import Any
 
 import pytest
+import rfc8785
 import yaml
 from hypothesis import given as generated
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from orchid.engine.document.canonical import canonical_bytes, digest_of, manifest_digest
+from orchid.engine.document.canonical import canonical_bytes, digest_of, manifest_digest, normalised
 from orchid.engine.document.every_key import every_key, with_classifier
 from orchid.engine.document.load import LoadedDocument, load_document
 from orchid.engine.document.written import as_yaml
@@ -140,6 +141,18 @@ def test_a_default_is_not_filled_in() -> None:
     given = changed()
     del given["gates"]["segments"][0]["minimum_sample"]
     assert b'"minimum_sample":200' not in canonical_bytes(given)
+
+
+@settings(max_examples=100, deadline=None)
+@generated(st.floats(min_value=0, allow_nan=False, allow_infinity=False))
+def test_the_canonical_form_is_that_of_rfc_8785(margin: float) -> None:
+    given = changed(gates={"fragile_margin": margin, "design_effect_prior": margin or 1})
+    assert canonical_bytes(given) == rfc8785.dumps(normalised(given))
+
+
+def test_the_canonical_form_of_every_key_is_that_of_rfc_8785() -> None:
+    for given in (every_key(), with_classifier()):
+        assert canonical_bytes(given) == rfc8785.dumps(normalised(given))
 
 
 def test_the_digest_names_its_method() -> None:
