@@ -6,13 +6,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+BENCH := .venv-bench
+PEERS := $(BENCH)/.installed-peers
 LOCKS := --universal --generate-hashes --python-version 3.11 --no-header --quiet
 export ORCHID_VAR ?= var
 export PYTHON
 # By name, for ORCHID_VAR may hold what is not ours.
 STORED := postgres postgres.unfinished run log secrets keys edge triton mail
 
-.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt ci
+SCHEMA := docs/reference/orchid.policy.v1.schema.json
+REFERENCE := docs/reference/policy.md
+
+.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine ci
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-11s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,9 +54,18 @@ fmt: $(DEV) ## Format, and mend what can be mended
 lock: $(DEV) ## Pin again what requirements*.in ask for
 	@$(BIN)/uv pip compile requirements.in $(LOCKS) -o requirements.lock
 	@$(BIN)/uv pip compile requirements-dev.in $(LOCKS) -o requirements-dev.lock
+	@$(BIN)/uv pip compile requirements-peers.in $(LOCKS) -o requirements-peers.lock
 
 triton: $(RUN) ## Build .triton, the environment of a real Triton
 	@$(BIN)/python -m orchid triton build
+
+bench-engine: $(PEERS) ## Measure the engine beside other policy engines (SMOKE=1: see only that it runs)
+	@$(BENCH)/bin/python -m benchmarks.engine $(if $(SMOKE),--smoke)
+
+# By way of a temporary name, so that a failure leaves the published file as it is.
+docs: $(RUN) ## Write the reference of the policy document from its schema
+	@$(BIN)/python -m orchid policy schema > $(SCHEMA).new && mv $(SCHEMA).new $(SCHEMA)
+	@$(BIN)/python -m orchid policy schema --markdown > $(REFERENCE).new && mv $(REFERENCE).new $(REFERENCE)
 
 ci: ## What continuous integration runs
 	@.ci/run
@@ -62,3 +76,10 @@ $(RUN): requirements.lock
 
 $(DEV): requirements-dev.lock
 	@.ci/install $< $@
+
+# Peers stand beside the product in an environment of their own. Standard output is for figures.
+$(BENCH)/.installed: requirements.lock
+	@.ci/install $< $@ >&2
+
+$(PEERS): requirements-peers.lock $(BENCH)/.installed
+	@.ci/install $< $@ >&2
