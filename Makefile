@@ -20,7 +20,7 @@ REFERENCE := docs/reference/policy.md
 .PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine ci
 
 help: ## Print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-11s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(RUN) ## Start the whole product with the example products (Ctrl-C stops all of it)
 	@$(BIN)/python -m orchid up --demo

@@ -11,7 +11,7 @@ import pytest
 from orchid.engine.document.every_key import every_key, with_classifier
 from orchid.engine.document.load import load_document
 from orchid.engine.document.reference import reference_markdown
-from orchid.engine.document.schema import json_schema
+from orchid.engine.document.schema import json_schema, known_keys
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "reference"
 
@@ -66,3 +66,18 @@ def test_every_snippet_has_the_key_that_it_is_shown_for() -> None:
     for place, snippet in parts:
         name = place.removesuffix("[]").removesuffix(".<name>").rsplit(".", 1)[-1]
         assert snippet.startswith(f"{name}:"), place
+
+
+def is_a_key(path: tuple[str, ...]) -> bool:
+    """Whether a document may have it, in a section or in a mapping with free names."""
+    parents, last = path[:-1], path[-1]
+    if last in known_keys(parents):
+        return True
+    return bool(parents) and known_keys(parents) == () and is_a_key(parents)
+
+
+def test_the_settings_are_of_keys_that_exist() -> None:
+    named = re.findall(r"\n\| `([a-z_.<>]+)` \|", (PUBLISHED / "settings.md").read_text())
+    assert len(named) > 40
+    assert [key for key in named if not is_a_key(tuple(key.split(".")))] == []
+    assert not is_a_key(("admission", "conncurrency", "mode"))
