@@ -27,7 +27,7 @@ def scored(known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """A classifier by subject: the small model's share of right answers where it is known."""
     score = np.zeros(len(SMALL))
     for subject in np.unique(SUBJECT):
-        mine = SUBJECT == subject
+        mine = subject == SUBJECT
         right = SMALL[mine & known]
         score[mine] = (right.sum() + 1) / (len(right) + 2)
     return score
