@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from orchid.engine.admission.route import RoutePolicy
 from orchid.engine.document.money import Budget
 
 Unit = Literal["teu", "usd", "output_tokens", "live_token_ms", "external_calls"]
@@ -38,6 +39,20 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
 
 NOTHING = Usage()
+
+
+def usage_of(
+    served: RoutePolicy,
+    teu: Decimal,
+    input_tokens: int,
+    output_tokens: int,
+    held_ms: float,
+    external_calls: int,
+) -> Usage:
+    """What work on a route counts as when its tokens are held for so long."""
+    live_token_ms = round((input_tokens + output_tokens) * held_ms)
+    usd = served.usd(input_tokens, output_tokens)
+    return Usage(teu, usd, output_tokens, live_token_ms, external_calls)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,8 @@ import math
 
 import msgspec
 
-from orchid.engine.admission.budgets import Usage
+from orchid.engine.admission.budgets import usage_of
+from orchid.engine.admission.explain import explained
 from orchid.engine.admission.overload import NORMAL, Ladder
 from orchid.engine.admission.place import place
 from orchid.engine.admission.policy import CompiledPolicy
@@ -24,7 +25,7 @@ from orchid.engine.admission.request import (
     Reason,
     Shape,
 )
-from orchid.engine.admission.shape import measured, unserved
+from orchid.engine.admission.shape import measured, output_allowed, trimmed, unserved
 from orchid.engine.admission.shares import ROOT
 from orchid.engine.admission.state import AdmissionState
 from orchid.engine.admission.table import Option
@@ -76,6 +77,22 @@ def decide(
 
     Pure: it reads `state` and moves nothing. Equal arguments give equal decisions.
     """
+    decision = _decided(request, state, policy, now_ms)
+    return _with_arithmetic(decision, state, policy, now_ms) if explain else decision
+
+
+def _with_arithmetic(
+    decision: Decision, state: AdmissionState, policy: CompiledPolicy, now_ms: float
+) -> Decision:
+    """The decision with every constraint of every option."""
+    shape, ladder = decision.shape, state.ladders.get(policy.digest, NORMAL)
+    found = explained(shape, state, policy, ladder, now_ms)
+    return msgspec.structs.replace(decision, explained=found)
+
+
+def _decided(
+    request: AdmissionRequest, state: AdmissionState, policy: CompiledPolicy, now_ms: float
+) -> Decision:
     shape = measured(request, policy)
     cell = shape.cell
     if not cell.simple or shape.input_tokens < 0 or shape.output_tokens < 0:
@@ -151,16 +168,16 @@ def _tried(
     request, cell, tenant = shape.request, shape.cell, shape.request.tenant
     action, reason = option.action, option.reason
     input_tokens, output_tokens = shape.input_tokens, shape.output_tokens
-    if cell.reserved_output_tokens is not None:
-        output_tokens = min(output_tokens, cell.reserved_output_tokens)
-    if ladder.rung and is_capped(shape, ladder, output_tokens):
-        action, reason = Action.BOUND, Reason.OUTPUT_CAPPED
-        output_tokens = cell.capped_output_tokens or output_tokens
+    if cell.limits_output:
+        output_tokens, capped = output_allowed(shape, ladder)
+        if capped and not option.bounded:
+            action, reason = Action.BOUND, Reason.OUTPUT_CAPPED
     live_tokens = input_tokens + output_tokens
     if live_tokens > option.window_tokens and not option.bounded:
-        if not option.served.trims or output_tokens >= option.window_tokens:
+        input_tokens = trimmed(option, output_tokens)
+        if not input_tokens:
             return Refused(Reason.CONTEXT_WINDOW)
-        input_tokens, live_tokens = option.window_tokens - output_tokens, option.window_tokens
+        live_tokens = option.window_tokens
 
     # 3 place
     pool = state.pools.get(policy.pool)
@@ -173,7 +190,7 @@ def _tried(
 
     # 4 time
     if option.bounded:
-        fitting = bounded_tokens(policy, option, shape, queue_ms, now_ms)
+        fitting = bounded_tokens(policy, option, shape, output_tokens, queue_ms, now_ms)
         if fitting is None:
             return Refused(Reason.DEADLINE_INFEASIBLE)
         output_tokens, live_tokens = fitting, input_tokens + fitting
@@ -204,11 +221,12 @@ def _tried(
     charge = option.charge * (policy.input_charge * input_tokens + output_tokens)
     caps = policy.caps.get(tenant, policy.general_caps)
     if caps:
-        usage = Usage(
+        usage = usage_of(
+            option.served,
             option.factor * (policy.input_weight * input_tokens + output_tokens),
-            option.served.usd(input_tokens, output_tokens),
+            input_tokens,
             output_tokens,
-            round(live_tokens * (queue_ms + service_ms)),
+            queue_ms + service_ms,
             request.external_calls,
         )
         exhausted = state.budgets.exhausted(caps, tenant, usage, now_ms)
@@ -260,12 +278,6 @@ def _tried(
         reading.standing,
         reading.age_ms,
     )
-
-
-def is_capped(shape: Shape, ladder: Ladder, output_tokens: int) -> bool:
-    """Whether the ladder allows less output than the request would reserve."""
-    capped = shape.cell.capped_output_tokens
-    return capped is not None and capped < output_tokens and ladder.caps_output(shape.cell.route)
 
 
 def is_route_full(option: Option, live_tokens: int, pool: Pool) -> bool:

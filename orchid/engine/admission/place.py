@@ -55,10 +55,15 @@ def place(
     return _searched(group, request, live_tokens, first, policy, now_ms)
 
 
-def is_full(replica: Replica, live_tokens: int, policy: CompiledPolicy) -> bool:
-    """Whether so many more live tokens don't fit a replica."""
-    ceiling = policy.live_tokens_per_device * (replica.devices or policy.devices)
-    return replica.live_tokens + live_tokens > ceiling
+def ceiling_of(replica: Replica, policy: CompiledPolicy) -> int:
+    """Live tokens that a replica may hold."""
+    return policy.live_tokens_per_device * (replica.devices or policy.devices)
+
+
+def limit_of(replica: Replica, reading: Reading, policy: CompiledPolicy) -> int:
+    """Requests that a replica may have in flight, as far as its signal is believed."""
+    adapted = policy.knee if replica.limiter is None else replica.limiter.limit
+    return limit_under(reading.standing, adapted, policy.knee, policy.signals)
 
 
 def _chosen(
@@ -113,14 +118,13 @@ def _searched(
         if replica.breaker is not None and replica.breaker.is_open(now_ms):
             continue
         reading = read_signal(replica.signal, policy.signals, now_ms)
-        knee, in_flight = policy.knee, replica.in_flight
-        adapted = replica.limiter.limit if replica.limiter is not None else knee
-        full = in_flight >= limit_under(reading.standing, adapted, knee, policy.signals)
-        if full and reading.standing == "none" and in_flight < knee:
+        in_flight = replica.in_flight
+        full = in_flight >= limit_of(replica, reading, policy)
+        if full and reading.standing == "none" and in_flight < policy.knee:
             reason = Reason.SIGNALS_STALE
             continue
         wait_ms = max(replica.wait_ms(now_ms), reading.wait_ms)
-        no_memory = is_full(replica, live_tokens, policy)
+        no_memory = replica.live_tokens + live_tokens > ceiling_of(replica, policy)
         score = (no_memory, full, reading.rank, wait_ms, in_flight)
         if best_score is None or score < best_score:
             best, best_score, best_reading = replica, score, reading

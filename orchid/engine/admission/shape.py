@@ -1,7 +1,9 @@
 """Step 1 of a decision: measure the request against its policy."""
 
+from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest, Reason, Shape
+from orchid.engine.admission.table import Option
 
 
 def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reason:
@@ -53,3 +55,22 @@ def unserved(shape: Shape, policy: CompiledPolicy) -> Reason | None:
         return Reason.UNKNOWN_CLASS
     over = shape.input_tokens + shape.output_tokens > policy.live_tokens_of_request
     return Reason.SHAPE_OVER_LIMIT if over else None
+
+
+def output_allowed(shape: Shape, ladder: Ladder) -> tuple[int, bool]:
+    """Output that is reserved, and whether it is less than that because the ladder caps it.
+
+    An approved percentile is reserved instead of the cap; an overloaded fleet allows less still.
+    """
+    cell, allowed = shape.cell, shape.output_tokens
+    if cell.reserved_output_tokens is not None:
+        allowed = min(allowed, cell.reserved_output_tokens)
+    most = cell.capped_output_tokens
+    if most is not None and most < allowed and ladder.caps_output(cell.route):
+        return most, True
+    return allowed, False
+
+
+def trimmed(option: Option, output_tokens: int) -> int:
+    """Input that is left of one too long for the window; 0 where the route refuses it."""
+    return max(0, option.window_tokens - output_tokens) if option.served.trims else 0

@@ -13,7 +13,7 @@ from itertools import chain
 import msgspec
 
 from orchid.engine.admission.breaker import Breaker
-from orchid.engine.admission.budgets import NOTHING, Budgets, Hold, Usage, settle
+from orchid.engine.admission.budgets import NOTHING, Budgets, Hold, Usage, settle, usage_of
 from orchid.engine.admission.concurrency import limiter_of
 from orchid.engine.admission.order import Entry
 from orchid.engine.admission.overload import Ladder, Sample
@@ -151,7 +151,15 @@ class AdmissionState:
         caps = policy.caps.get(tenant, policy.general_caps)
         holds: tuple[Hold, ...] = ()
         if caps:
-            holds = self.budgets.reserve(caps, tenant, _promised(decision, policy), now_ms)
+            usage = usage_of(
+                policy.routes[offer.route],
+                offer.teu,
+                offer.input_tokens,
+                offer.output_tokens,
+                offer.prediction.queue_ms + (offer.prediction.service_ms or 0.0),
+                request.external_calls,
+            )
+            holds = self.budgets.reserve(caps, tenant, usage, now_ms)
         held = Reservation(
             attempt_id,
             policy,
@@ -188,11 +196,12 @@ class AdmissionState:
         route = policy.routes[offer.route]
         used = NOTHING
         if held.holds:
-            used = Usage(
+            used = usage_of(
+                route,
                 policy.teu(route, offer.input_tokens, output_tokens),
-                route.usd(offer.input_tokens, output_tokens),
+                offer.input_tokens,
                 output_tokens,
-                round(offer.live_tokens * max(0.0, now_ms - held.reserved_ms)),
+                max(0.0, now_ms - held.reserved_ms),
                 held.decision.shape.request.external_calls,
             )
         charge = route.charge * (policy.input_charge * offer.input_tokens + output_tokens)
@@ -269,20 +278,6 @@ class AdmissionState:
             if replica.breaker is not None and replica.breaker.probing:
                 replica.breaker.left(attempt_id)
         return held
-
-
-def _promised(decision: Decision, policy: CompiledPolicy) -> Usage:
-    """What an offer counts as in the budgets of its tenant."""
-    offer = decision.offer
-    assert offer is not None
-    held_ms = offer.prediction.queue_ms + (offer.prediction.service_ms or 0.0)
-    return Usage(
-        offer.teu,
-        policy.routes[offer.route].usd(offer.input_tokens, offer.output_tokens),
-        offer.output_tokens,
-        round(offer.live_tokens * held_ms),
-        decision.shape.request.external_calls,
-    )
 
 
 def idle_state(

@@ -83,6 +83,7 @@ class Cell(msgspec.Struct, frozen=True):
     deferral: Deferral | None
     capped_output_tokens: int | None
     reserved_output_tokens: int | None
+    limits_output: bool  # one of the two is given
     options: tuple[Option, ...]
     compact_first: tuple[Option, ...]  # in the order of the overload rung that prefers fallbacks
     prohibited: tuple[str, ...]
@@ -185,6 +186,8 @@ class DecisionTable:
         options = tuple(self._options(place, traffic, route)) if route is not None else ()
         first = tuple(o for o in options if o.action is Action.FALLBACK and not o.modelless)
         refused = self._refused(place, route)
+        reserved = traffic.reserve.output_tokens if traffic and traffic.reserve else None
+        capped = traffic.capped_output_tokens if traffic and self._accepts("bounded") else None
         return Cell(
             document=document,
             known=traffic is not None,
@@ -200,12 +203,9 @@ class DecisionTable:
             purpose=traffic.purpose if traffic else "serving",
             claims=traffic is None or traffic.purpose in CLAIMING,
             deferral=traffic.deferral if traffic else None,
-            capped_output_tokens=(
-                traffic.capped_output_tokens if traffic and self._accepts("bounded") else None
-            ),
-            reserved_output_tokens=(
-                traffic.reserve.output_tokens if traffic and traffic.reserve else None
-            ),
+            capped_output_tokens=capped,
+            reserved_output_tokens=reserved,
+            limits_output=reserved is not None or capped is not None,
             options=options,
             compact_first=_overloaded(first) + tuple(o for o in options if o not in first),
             prohibited=self._prohibited(route, options),

@@ -13,11 +13,16 @@ def uncached(shape: Shape, input_tokens: int) -> int:
 
 
 def bounded_tokens(
-    policy: CompiledPolicy, option: Option, shape: Shape, queue_ms: float, now_ms: float
+    policy: CompiledPolicy,
+    option: Option,
+    shape: Shape,
+    asked: int,
+    queue_ms: float,
+    now_ms: float,
 ) -> int | None:
-    """The output that whole decode quanta allow in the time left.
+    """The output that whole decode quanta allow in the time left, below what was asked for.
 
-    None: not below what was asked for, or below the smallest useful bound.
+    None: all of it fits, or less than the smallest useful bound.
     """
     least, quantum = shape.min_output_tokens, option.served.quantum_tokens
     quantum_ms = quantum * option.decode_ms
@@ -30,4 +35,4 @@ def bounded_tokens(
     # A quantum that fits exactly must not be lost to rounding of the times before it.
     quanta = math.floor((shape.due_ms - before) / quantum_ms + 1e-9)
     tokens = quanta * quantum
-    return tokens if least <= tokens < shape.output_tokens else None
+    return tokens if least <= tokens < asked else None
