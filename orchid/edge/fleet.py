@@ -20,6 +20,7 @@ from orchid.engine.wire.records import RequestRecord
 log = logging.getLogger(__name__)
 
 EVENTS_SHOWN = 20
+LOOK_LASTS_MS = 1.0
 
 
 class Change(NamedTuple):
@@ -38,6 +39,7 @@ class Fleet:
         self._state, self._metrics, self._now_ms = state, metrics, now_ms
         self._policies: tuple[CompiledPolicy, ...] = ()
         self._endpoints: Endpoints = {}
+        self._looked_ms: dict[str, float] = {}  # by digest
         self.changes: deque[Change] = deque(maxlen=EVENTS_SHOWN)
 
     def govern(self, policies: Iterable[CompiledPolicy]) -> None:
@@ -46,6 +48,7 @@ class Fleet:
         digests = {policy.digest for policy in self._policies}
         for digest in self._state.ladders.keys() - digests:
             del self._state.ladders[digest]
+        self._looked_ms.clear()
         for policy in self._policies:
             for old in before:
                 if old.pool == policy.pool:
@@ -101,9 +104,15 @@ class Fleet:
         """The generation's rungs as of its last look."""
         return self._state.ladders.get(policy.digest, NORMAL)
 
+    def glance(self, policy: CompiledPolicy) -> None:
+        """The look of a decision. A look reads every slot, so many that come together share one."""
+        if self._now_ms() - self._looked_ms.get(policy.digest, 0.0) >= LOOK_LASTS_MS:
+            self.observe(policy)
+
     def observe(self, policy: CompiledPolicy) -> Sample:
         """One look at the generation's pool; a change is an event with its figures."""
         now_ms, before = self._now_ms(), self.ladder(policy)
+        self._looked_ms[policy.digest] = now_ms
         sample = self._state.sample(policy, now_ms)
         after = observe(before, sample, policy.ladder, now_ms)
         if after is not before:

@@ -27,7 +27,7 @@ class Line:
     async def decision(self, question: Question) -> Decision:
         """The request's decision, after its wait where it has to wait."""
         request, policy, waits = question.request, question.policy, False
-        self._fleet.observe(policy)
+        self._fleet.glance(policy)
         try:
             while True:
                 now_ms = self._now_ms()
