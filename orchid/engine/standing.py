@@ -4,12 +4,15 @@ Facts come from small vocabularies, so a million records have few distinct ones,
 be judged once. What also depends on a clock is left open here, under the name of the condition.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.segments import fallbacks_for, matches
+from orchid.engine.pricing import pad_of
+from orchid.engine.routing import route_for
+from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, fallbacks_for, matches
 from orchid.engine.timing import deadline_ms
 
 ADMITTING_ACTIONS = frozenset({"admit", "fallback", "bound"})
@@ -182,15 +185,28 @@ def _is_whole(facts: Facts, document: PolicyDocument) -> bool:
 
 
 def _route_is_allowed(facts: Facts, document: PolicyDocument) -> bool:
-    """The class's own route, one that its segment may fall back to, or an accepted rung."""
+    """The route that rules and class ask for, one it may fall back to, or an accepted rung."""
     if facts.route in CONDITIONAL_ROUTES:
         return facts.route in document.contract.accepts
-    declared = document.classes.get(facts.class_)
-    if declared is None:
+    if facts.class_ not in document.classes:
         return False
-    if facts.route == declared.model:
+    segment = dict(facts.segment)
+    asked = route_for(document, facts.class_, segment).route
+    if asked is None:
+        return False
+    if facts.route == asked or _stands_in(facts.route, asked, segment, document):
         return True
-    return facts.route in fallbacks_for(document, declared.model, dict(facts.segment))
+    return facts.route in fallbacks_for(document, asked, segment)
+
+
+def _stands_in(
+    route: str, asked: str, segment: Mapping[str, str], document: PolicyDocument
+) -> bool:
+    """The conservative route, for a shape whose price calibration has taken out."""
+    if route != document.admission.conservative_route:
+        return False
+    buckets = segment.get(INPUT_BUCKET), segment.get(OUTPUT_BUCKET)
+    return pad_of(document.demand, asked, *buckets) is None
 
 
 def _ran_under_the_manifest(facts: Facts, document: PolicyDocument) -> bool:

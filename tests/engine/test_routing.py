@@ -1,5 +1,6 @@
 """Which route a request asks for, and the log that says why."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.load import load_document
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.outcome import populations
 from orchid.engine.pricing import demand_by_class
 from orchid.engine.routing import Branch, class_route, route_for, void_reasons
+from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
 from tests.reference_document import changed
 
 ASSISTANT = {"task": "short_assistant", "tenant_class": "standard", "risk": "low"}
@@ -133,3 +136,42 @@ def test_a_class_is_priced_on_the_route_that_its_rules_give_it() -> None:
     demand = demand_by_class(document)["short_assistant"]
     assert demand.route == "premium"
     assert demand.teu_per_request == 621
+
+
+def answered(document: PolicyDocument, route: str, task: str) -> frozenset[str]:
+    """Populations of a whole, valid answer in time by the route."""
+    attempt = AttemptRecord(
+        attempt_id="a1", route=route, manifest=manifest_digest(document.models[route])
+    )
+    record = RequestRecord(
+        request_id="r1",
+        product=document.product,
+        arrived_at=datetime(2026, 11, 1, tzinfo=UTC),
+        outcome="completed",
+        class_=task,
+        segment={"task": task, "risk": "high", "input_bucket": "513-4096"},
+        completion_ms=100.0,
+        policy_valid=True,
+        schema_valid=True,
+        decision=DecisionRecord(action="admit", route=route),
+        attempts=(attempt,),
+    )
+    return populations(record, document)
+
+
+def test_an_answer_by_the_route_that_the_rules_name_is_a_success() -> None:
+    document = routed(rules=[{"where": {"task": "short_assistant"}, "route": "premium"}])
+    assert "technical_success" in answered(document, "premium", "short_assistant")
+    assert "technical_success" not in answered(document, "full", "short_assistant")
+
+
+def test_the_conservative_route_stands_in_for_a_shape_that_calibration_took_out() -> None:
+    given = changed()
+    cell = {"route": "premium", "input_bucket": "513-4096", "disabled": True}
+    assert "technical_success" not in answered(
+        load_document(given).document, "full", "document_generation"
+    )
+    given["demand"]["cells"] = [cell]
+    assert "technical_success" in answered(
+        load_document(given).document, "full", "document_generation"
+    )
