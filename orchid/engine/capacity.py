@@ -7,7 +7,7 @@ from decimal import Decimal
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import Fleet
 from orchid.engine.headroom import device_teu_per_s, devices_in_group, groups_of
-from orchid.engine.pricing import demand_by_class, offered_requests_per_s
+from orchid.engine.pricing import demand_by_class, offered_requests_per_s, offered_teu_per_s
 from orchid.engine.relief import Relief, Shortage, allowed, renegotiable
 from orchid.engine.scenario import Scenario
 
@@ -166,24 +166,39 @@ def _lost_routes(fleet: Fleet, scenario: Scenario) -> tuple[str, ...]:
     return tuple(route for route, groups in fleet.placement.items() if set(groups) <= gone)
 
 
+def trials(document: PolicyDocument) -> dict[str, Load]:
+    """What every proposal is read against: as declared, a spike, a lost group, a candidate.
+
+    The candidate holds one device group beside the incumbent, which serves on the rest.
+    """
+    fleet, demand = document.fleet, offered_teu_per_s(document)
+    whole, without = safe_teu_per_s(fleet), safe_teu_per_s(fleet, fleet.group_size)
+    return {
+        "steady": Load(demand, whole),
+        "spike": Load(demand * SPIKE_FACTOR, whole),
+        "group_loss": Load(demand, without),
+        "candidate_overlap": Load(demand, without),
+    }
+
+
 def steady(document: PolicyDocument) -> Load:
     """Declared demand on the whole fleet."""
-    return examine(document, Scenario()).load
+    return trials(document)["steady"]
 
 
 def group_loss(document: PolicyDocument) -> Load:
     """Declared demand after one group of devices is gone."""
-    return examine(document, Scenario(lost_groups=1)).load
+    return trials(document)["group_loss"]
 
 
-def spike(document: PolicyDocument, factor: Decimal = SPIKE_FACTOR) -> Load:
-    """Every class at `factor` times its declared arrivals."""
-    return examine(document, Scenario(spike=factor)).load
+def spike(document: PolicyDocument) -> Load:
+    """Every class at `SPIKE_FACTOR` times its declared arrivals."""
+    return trials(document)["spike"]
 
 
 def candidate_overlap(document: PolicyDocument) -> Load:
-    """Declared demand while a candidate holds one device group beside the incumbent."""
-    return examine(document, Scenario(lent_devices=document.fleet.group_size)).load
+    """Declared demand while a candidate holds one device group."""
+    return trials(document)["candidate_overlap"]
 
 
 def equal_price_share(document: PolicyDocument) -> Decimal | None:

@@ -86,13 +86,13 @@ def is_protected(document: PolicyDocument, cls: str) -> bool:
     return any(rule.deny and implies(dimensions, rule.where) for rule in document.fallback)
 
 
-def cheapest_teu(document: PolicyDocument, cls: str) -> Decimal:
+def cheapest_teu(document: PolicyDocument, cls: str, asked: str) -> Decimal:
     """Price of the class's declared shape on the cheapest route that may serve some of it.
 
-    Routes without a model answer nothing in full, so they are no relief of this kind.
+    `asked` is its own route. Routes without a model answer nothing in full, so they are no relief
+    of this kind.
     """
     traffic = document.classes[cls]
-    asked = class_route(document, cls)
     routes = {asked}
     if not is_protected(document, cls):
         routes |= {
@@ -110,8 +110,7 @@ def cheapest_teu(document: PolicyDocument, cls: str) -> Decimal:
 
 def _fallback(shortage: Shortage) -> Found:
     saved = {
-        name: shortage.requests_per_s[name]
-        * max(each - cheapest_teu(shortage.document, name), NOTHING)
+        name: shortage.requests_per_s[name] * max(each - _cheapest(shortage, name), NOTHING)
         for name, each in shortage.teu_per_request.items()
     }
     names = [name for name, brought in saved.items() if brought]
@@ -122,6 +121,10 @@ def _fallback(shortage: Shortage) -> Found:
         total,
         f"serve all of {_list(names)} that may fall back by the cheapest route: {_bring(total)}",
     )
+
+
+def _cheapest(shortage: Shortage, cls: str) -> Decimal:
+    return cheapest_teu(shortage.document, cls, class_route(shortage.document, cls))
 
 
 def _caps(shortage: Shortage) -> Found:

@@ -10,8 +10,7 @@ from orchid.engine.capacity import (
     equal_price_share,
     examine,
     group_loss,
-    spike,
-    steady,
+    trials,
     what_if,
 )
 from orchid.engine.document.load import load_document
@@ -141,10 +140,13 @@ def test_a_route_whose_every_group_is_lost_is_named() -> None:
     assert what_if(document, lost_groups=7).lost_routes == ("compact", "full", "premium")
 
 
-def test_the_named_scenarios_are_what_ifs(reference: PolicyDocument) -> None:
-    assert steady(reference) == what_if(reference).load
-    assert group_loss(reference) == what_if(reference, lost_groups=1).load
-    assert spike(reference) == what_if(reference, spike=Decimal("1.4")).load
+def test_the_trials_are_what_ifs(reference: PolicyDocument) -> None:
+    assert trials(reference) == {
+        "steady": what_if(reference).load,
+        "spike": what_if(reference, spike=Decimal("1.4")).load,
+        "group_loss": what_if(reference, lost_groups=1).load,
+        "candidate_overlap": what_if(reference, lent_devices=4).load,
+    }
 
 
 def test_nothing_that_arrives_has_no_equal_price() -> None:

@@ -106,7 +106,7 @@ def test_loss_of_a_group_leaves_a_deficit_of_30(reference: PolicyDocument) -> No
 
 
 def test_a_spike_of_1_4_is_over_the_fleet(reference: PolicyDocument) -> None:
-    load = spike(reference, Decimal("1.4"))
+    load = spike(reference)
     assert load.demand_teu_per_s == 117_642
     assert not load.fits
 

@@ -8,16 +8,13 @@ from typing import Any
 import click
 
 from orchid.cli.output import json_option, show, table
+from orchid.cli.policy.explain_request import request_explained, request_text
 from orchid.cli.policy.reading import DECIMAL, document_argument, figure, loaded, number, share
 from orchid.engine.capacity import (
-    SPIKE_FACTOR,
     Load,
-    candidate_overlap,
     equal_price_share,
-    group_loss,
     safe_teu_per_s,
-    spike,
-    steady,
+    trials,
 )
 from orchid.engine.document.load import LoadedDocument
 from orchid.engine.document.model import PolicyDocument
@@ -25,14 +22,25 @@ from orchid.engine.economics import card, hourly_ledger_usd
 from orchid.engine.headroom import headroom_ledger
 from orchid.engine.pricing import demand_by_class, offered_requests_per_s
 
+EXAMPLE = "class=chat,deadline_in_ms=900,load=80 (and tokens, tenant, any dimension)."
+
 
 @click.command()
 @click.argument("file", type=document_argument)
 @click.option("--successes-per-s", type=DECIMAL, help="Default: what the attainment gate asks.")
+@click.option("--request", "words", help=f"Decide one instead: {EXAMPLE}")
 @json_option
-def explain(file: Path, successes_per_s: Decimal | None, as_json: bool) -> None:
-    """What FILE promises and costs: demand, capacity, headroom and the price of a success."""
-    data = explained(loaded(file), successes_per_s)
+def explain(file: Path, successes_per_s: Decimal | None, words: str | None, as_json: bool) -> None:
+    """What FILE promises and costs: demand, capacity, headroom and the price of a success.
+
+    With --request: what would happen to one request, and every constraint that it meets.
+    """
+    document = loaded(file)
+    if words is not None:
+        answer = request_explained(document.document, words)
+        show(answer, lambda: request_text(answer), as_json=as_json)
+        return
+    data = explained(document, successes_per_s)
     show(data, lambda: explained_text(data), as_json=as_json)
 
 
@@ -48,12 +56,7 @@ def explained(
         "digest": loaded_document.digest,
         "demand": demand(document),
         "equal_price_share": equal_price_share(document),
-        "capacity": {
-            "steady": load(steady(document)),
-            f"spike_{SPIKE_FACTOR}x": load(spike(document)),
-            "group_loss": load(group_loss(document)),
-            "candidate_overlap": load(candidate_overlap(document)),
-        },
+        "capacity": {name: load(found) for name, found in trials(document).items()},
         "headroom": headroom(document),
         "ledger_usd_per_h": ledger,
         "cost_per_success_max_usd": bound,

@@ -15,25 +15,27 @@ def fallback_below_floor(subject: Subject) -> Told:
         cells[cell.route].append(cell)
     indexes = {route: SelectorIndex([c.where for c in found]) for route, found in cells.items()}
     for i, rule in subject.allowing:
-        if rule.to not in indexes:
+        if rule.to not in indexes or subject.denials.covering(rule.where):
             continue
         for k in positions(indexes[rule.to].overlapping(rule.where)):
-            for text in _below(subject, rule, cells[rule.to][k]):
+            if text := _below(subject, rule, cells[rule.to][k]):
                 yield f"/fallback/{i}", text
+                break
 
 
-def _below(subject: Subject, rule: FallbackRule, cell: RouteUtility) -> list[str]:
+def _below(subject: Subject, rule: FallbackRule, cell: RouteUtility) -> str | None:
+    """The first floor that speaks where the rule serves and that the evidence is under."""
     served = both(rule.where, cell.where)
-    floors = subject.document.segments.floors
-    found = []
+    if subject.denials.covering(served):
+        return None
     for k in positions(subject.floors.overlapping(served)):
-        floor = floors[k]
+        floor = subject.document.segments.floors[k]
         if cell.utility < floor.min_utility and _speaks(subject, both(served, floor.where), k):
-            found.append(
+            return (
                 f"{rule.to} reaches {cell.utility} in {where_key(cell.where) or 'all'}, under "
                 f"the floor {floor.min_utility} of {where_key(floor.where) or 'everything'}"
             )
-    return found
+    return None
 
 
 def _speaks(subject: Subject, where: Where, floor: int) -> bool:

@@ -1,41 +1,32 @@
 """Findings about capacity and placement: demand against the fleet, and where replicas live."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 
-from orchid.engine.capacity import (
-    SPIKE_FACTOR,
-    Load,
-    candidate_overlap,
-    group_loss,
-    spike,
-    steady,
-)
+from orchid.engine.capacity import SPIKE_FACTOR, Load
 from orchid.engine.document.findings import Subject, Told, figure, names
-from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import decimal_text
 from orchid.engine.headroom import devices_in_group, groups_of, headroom_ledger
-from orchid.engine.relief import cheapest_teu
 
 UNPINNED_TRIGGER = "upstream_unpinned"
 
 
 def demand_over_fleet_steady(subject: Subject) -> Told:
-    yield from _over_fleet(subject, "steady demand", steady(subject.document))
+    yield from _over_fleet(subject, "steady demand", subject.trials["steady"])
 
 
 def demand_over_fleet_spike(subject: Subject) -> Told:
-    yield from _over_fleet(subject, f"a {SPIKE_FACTOR}x spike", spike(subject.document))
+    yield from _over_fleet(subject, f"a {SPIKE_FACTOR}x spike", subject.trials["spike"])
 
 
 def demand_over_fleet_group_loss(subject: Subject) -> Told:
-    yield from _over_fleet(subject, "loss of one device group", group_loss(subject.document))
+    yield from _over_fleet(subject, "loss of one device group", subject.trials["group_loss"])
 
 
 def demand_over_fleet_candidate_overlap(subject: Subject) -> Told:
     """A candidate that can't live beside the incumbent takes a device group for its own pool."""
-    words = f"a candidate on {subject.document.fleet.group_size} devices beside the incumbent"
-    yield from _over_fleet(subject, words, candidate_overlap(subject.document))
+    size = subject.document.fleet.group_size
+    words = f"a candidate on {size} device{'s' if size > 1 else ''} beside the incumbent"
+    yield from _over_fleet(subject, words, subject.trials["candidate_overlap"])
 
 
 def _over_fleet(subject: Subject, words: str, load: Load) -> Told:
@@ -44,16 +35,12 @@ def _over_fleet(subject: Subject, words: str, load: Load) -> Told:
             "/fleet",
             f"{words}: {figure(load.demand_teu_per_s)} TEU/s over "
             f"{figure(load.capacity_teu_per_s)} safe, deficit {figure(load.deficit_teu_per_s)} "
-            f"TEU/s{_relieved(subject.document, load)}",
+            f"TEU/s{_relieved(subject, load)}",
         )
 
 
-def _relieved(document: PolicyDocument, load: Load) -> str:
-    least = sum(
-        (cheapest_teu(document, name) * c.arrivals_per_s for name, c in document.classes.items()),
-        Decimal(),
-    )
-    full = steady(document).demand_teu_per_s
+def _relieved(subject: Subject, load: Load) -> str:
+    full, least = subject.trials["steady"].demand_teu_per_s, subject.least_teu_per_s
     if least == full or not full:
         return "; no class may fall back"
     lowest = load.demand_teu_per_s * least / full

@@ -1,5 +1,7 @@
 """Findings about floors, and about what a client may see of an answer."""
 
+from collections import defaultdict
+
 from orchid.engine.document.findings import RouteUtility, Subject, Told, names
 from orchid.engine.segments import specificity, where_key
 from orchid.engine.selector_index import positions
@@ -19,22 +21,20 @@ def floor_unreachable(subject: Subject) -> Told:
 
 def floor_over_evidence(subject: Subject) -> Told:
     """Where a route is asked for, it or another one has to clear the floor that holds there."""
-    best: dict[str, RouteUtility] = {}
+    known: dict[str, list[RouteUtility]] = defaultdict(list)
     for cell in subject.evidence:
-        key = where_key(cell.where)
-        if key not in best or cell.utility > best[key].utility:
-            best[key] = cell
-    for key, cell in best.items():
-        asked = [c for c in subject.evidence if where_key(c.where) == key and _asked(subject, c)]
-        place = _speaking(subject, cell)
-        if not asked or place is None:
+        known[where_key(cell.where)].append(cell)
+    for key, cells in known.items():
+        best = max(cells, key=lambda cell: cell.utility)
+        place = _speaking(subject, best)
+        if place is None or not any(_asked(subject, cell) for cell in cells):
             continue
         floor = subject.document.segments.floors[place]
-        if cell.utility < floor.min_utility:
+        if best.utility < floor.min_utility:
             yield (
                 f"/segments/floors/{place}",
                 f"asks {floor.min_utility}, but the best route known in {key or 'everything'} is "
-                f"{cell.route} with {cell.utility}",
+                f"{best.route} with {best.utility}",
             )
 
 

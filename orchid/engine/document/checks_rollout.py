@@ -1,6 +1,5 @@
 """Findings about rollout and approvals: what is watched, how long, and who answers for it."""
 
-from orchid.engine.capacity import steady
 from orchid.engine.document.checks_gates import arrivals_in
 from orchid.engine.document.findings import Subject, Told, figure
 from orchid.engine.document.values import duration_text
@@ -65,7 +64,7 @@ def rollout_incomplete(subject: Subject) -> Told:
 
 def shadow_without_reserve(subject: Subject) -> Told:
     """Shadow work runs only on what the declared demand leaves."""
-    load = steady(subject.document)
+    load = subject.trials["steady"]
     for i, stage in enumerate(subject.document.rollout.stages):
         if stage.kind == "shadow" and load.spare_teu_per_s <= 0:
             yield (

@@ -6,8 +6,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Literal
 
+from orchid.engine.capacity import Load, trials
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.quality import FallbackRule
+from orchid.engine.relief import cheapest_teu
 from orchid.engine.routing import class_route
 from orchid.engine.segments import Where, bucket_names
 from orchid.engine.selector_index import SelectorIndex, positions
@@ -59,6 +61,23 @@ class Subject:
     def routes(self) -> dict[str, str]:
         """The route that each class asks for, rules considered."""
         return {name: class_route(self.document, name) for name in self.document.classes}
+
+    @cached_property
+    def trials(self) -> dict[str, Load]:
+        """The loads that every proposal is read against."""
+        return trials(self.document)
+
+    @cached_property
+    def least_teu_per_s(self) -> Decimal:
+        """Declared demand if all that may fall back to a cheaper route does."""
+        classes = self.document.classes
+        return sum(
+            (
+                cheapest_teu(self.document, name, route) * classes[name].arrivals_per_s
+                for name, route in self.routes.items()
+            ),
+            Decimal(),
+        )
 
     @cached_property
     def arrivals(self) -> tuple[Arrival, ...]:
