@@ -6,57 +6,28 @@ Both sides are compared in their normalised form, so another spelling is no chan
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 import rfc8785
 
-from orchid.engine.document.canonical import normalised
+from orchid.engine.document.canonical import normalised_document
+from orchid.engine.document.categories import Category, Path, category_of
+from orchid.engine.document.directions import LOOSER, TIGHTER, Direction, Floors, direction_of
 from orchid.engine.document.errors import pointer_of
+from orchid.engine.document.item_words import ITEMS, Words
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.wording import (
-    fallback_words,
-    floor_words,
-    place_words,
-    selector_words,
-    value_words,
-)
+from orchid.engine.document.wording import place_words, value_words
 from orchid.engine.economics import hourly_ledger_usd
 
-Category = Literal["quality", "cost", "capacity", "none"]
-Path = tuple[str, ...]
+__all__ = ["Category", "Change", "Direction", "changes", "required_approvals"]
 
-#: The longest prefix that matches a changed place decides whom the change concerns.
-CATEGORIES: Mapping[Path, Category] = {
-    (): "quality",
-    ("gates", "cost_per_success_usd"): "cost",
-    ("classes",): "quality",
-    ("classes", "*", "arrivals_per_s"): "capacity",
-    ("classes", "*", "input_tokens"): "capacity",
-    ("classes", "*", "max_output_tokens"): "capacity",
-    ("demand",): "capacity",
-    ("models", "*", "timing"): "capacity",
-    ("models", "*", "kv"): "capacity",
-    ("models", "*", "weights_gib"): "capacity",
-    ("admission",): "capacity",
-    ("admission", "conservative_route"): "quality",
-    ("scheduling",): "capacity",
-    ("overload",): "capacity",
-    ("fleet",): "capacity",
-    ("fleet", "device_usd_per_h"): "cost",
-    ("fleet", "overhead_usd_per_h"): "cost",
-    ("prices",): "cost",
-    ("budgets",): "capacity",
-    ("rollout",): "capacity",
-    ("approvals", "cost"): "cost",
-    ("approvals", "capacity"): "capacity",
-    ("examples",): "none",
-}
-
-#: Lists whose items are known by a key; items of other lists are known by their whole content.
-LIST_KEYS: Mapping[Path, str] = {
-    ("gates", "segments"): "name",
-    ("segments", "floors"): "where",
+#: Lists whose items are known by some of their keys; items of others by their whole content.
+LIST_KEYS: Mapping[Path, tuple[str, ...]] = {
+    ("gates", "segments"): ("name",),
+    ("segments", "floors"): ("where",),
+    ("demand", "cells"): ("route", "input_bucket", "output_bucket"),
+    ("budgets",): ("tenant", "window"),
+    ("revisit",): ("trigger",),
 }
 #: Lists in which the position itself has a meaning.
 POSITIONED: frozenset[Path] = frozenset({("rollout", "stages")})
@@ -67,20 +38,31 @@ BOOTSTRAP: Mapping[str, int] = {"product_owner": 1}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: where, the values, the kind of approval it asks, and a sentence."""
+    """One change: where, the values, the kind of approval it asks, and a sentence.
+
+    `direction` says whether more or less is asked than before; None where it can't be told.
+    """
 
     pointer: str
     before: Any
     after: Any
     category: Category
     words: str
+    direction: Direction | None = None
 
 
 def changes(old_given: Mapping[str, Any], new_given: Mapping[str, Any]) -> list[Change]:
     """Every change from the old document to the new, in the order of the document."""
-    old, new = normalised(old_given), normalised(new_given)
-    found = [_change(*item) for item in _compare((), old, new)]
-    return [*found, *_ledger_change(old, new)]
+    was, now = PolicyDocument.model_validate(old_given), PolicyDocument.model_validate(new_given)
+    old, new = normalised_document(was), normalised_document(now)
+    floors = _floors(old), _floors(new)
+    found = [_change(path, before, after, floors) for path, before, after in _compare((), old, new)]
+    return [*found, *_ledger_change(was, now)]
+
+
+def _floors(document: dict[str, Any]) -> Floors:
+    floors: Floors = document["segments"].get("floors", [])
+    return floors
 
 
 def required_approvals(
@@ -97,16 +79,6 @@ def required_approvals(
     for category in {change.category for change in changes} - {"none"}:
         asked |= Counter(getattr(document_base.approvals, category))
     return dict(sorted(asked.items())) or dict(BOOTSTRAP)
-
-
-def _category(path: Path) -> Category:
-    fitting = [prefix for prefix in CATEGORIES if _starts(path, prefix)]
-    return CATEGORIES[max(fitting, key=len)]
-
-
-def _starts(path: Path, prefix: Path) -> bool:
-    pairs = zip(path, prefix, strict=False)
-    return len(path) >= len(prefix) and all(b in ("*", a) for a, b in pairs)
 
 
 Difference = tuple[Path, Any, Any]
@@ -129,38 +101,67 @@ def _is_list(value: Any) -> bool:
 
 
 def _compare_lists(path: Path, old: list[Any], new: list[Any]) -> Iterator[Difference]:
-    items = list(_compare_items(path, old, new))
-    # Scalars, another order or a dropped repetition: the list as a whole is what changed.
-    yield from items or [(path, old, new)]
-
-
-def _compare_items(path: Path, old: list[Any], new: list[Any]) -> Iterator[Difference]:
     if not all(isinstance(item, dict) for item in [*old, *new]):
+        yield path, old, new
         return
-    before, after = _known(path, old), _known(path, new)
-    for key in [*after, *(key for key in before if key not in after)]:
-        was, now = before.get(key), after.get(key)
-        if was != now:
-            index = new.index(now) if now is not None else old.index(was)
-            yield (*path, str(index)), was, now
+    before, after = _known(path, old, new)
+    kept = [key for key in before if key in after]
+    changed = [key for key in after if before.get(key) != after[key]]
+    changed += [key for key in before if key not in after]
+    for key in changed:
+        index = new.index(after[key]) if key in after else old.index(before[key])
+        yield (*path, str(index)), before.get(key), after.get(key)
+    if not changed or kept != [key for key in after if key in before]:
+        # Another order, or a repetition that comes or goes: the list as a whole is what changed.
+        yield path, old, new
 
 
-def _known(path: Path, items: list[Any]) -> dict[bytes, Any]:
+Known = dict[bytes, Any]
+
+
+def _known(path: Path, old: list[Any], new: list[Any]) -> tuple[Known, Known]:
+    """The items of both sides by what identifies them."""
     if path in POSITIONED:
-        return {b"%d" % i: item for i, item in enumerate(items)}
-    key = LIST_KEYS.get(path)
-    return {rfc8785.dumps(item[key] if key else item): item for item in items}
+        return _by_position(old), _by_position(new)
+    keys = LIST_KEYS.get(path)
+    if keys:
+        found = tuple(
+            {rfc8785.dumps([item.get(key) for key in keys]): item for item in items}
+            for items in (old, new)
+        )
+        if len(found[0]) == len(old) and len(found[1]) == len(new):
+            return found[0], found[1]
+    # Two items of one name are told apart by what they say.
+    return _by_content(old), _by_content(new)
 
 
-def _change(path: Path, before: Any, after: Any) -> Change:
-    return Change(pointer_of(path), before, after, _category(path), _words(path, before, after))
+def _by_position(items: list[Any]) -> Known:
+    return {b"%d" % i: item for i, item in enumerate(items)}
+
+
+def _by_content(items: list[Any]) -> Known:
+    return {rfc8785.dumps(item): item for item in items}
+
+
+def _change(path: Path, before: Any, after: Any, floors: tuple[Floors, Floors]) -> Change:
+    return Change(
+        pointer_of(path),
+        before,
+        after,
+        category_of(path),
+        _words(path, before, after),
+        direction_of(path, before, after, floors),
+    )
 
 
 def _words(path: Path, before: Any, after: Any) -> str:
-    said = _item_words(path[:-1])
-    if said is not None and path[-1:] != ():
+    said = ITEMS.get(path[:-1])
+    if said is not None:
         return _item_change(said, before, after)
     place, key = place_words(path), path[-1]
+    if path in ITEMS and before and after:
+        was, now = ("; ".join(map(ITEMS[path], items)) for items in (before, after))
+        return f"{place} in another order: {was} becomes {now}"
     if before is None:
         return f"{place}: {value_words(key, after)} added"
     if after is None:
@@ -168,17 +169,7 @@ def _words(path: Path, before: Any, after: Any) -> str:
     return f"{place}: {value_words(key, before)} becomes {value_words(key, after)}"
 
 
-def _item_words(path: Path) -> Any:
-    return {
-        ("fallback",): fallback_words,
-        ("segments", "floors"): floor_words,
-        ("gates", "segments"): lambda item: (
-            f"gates on the segment {item['name']} ({selector_words(item['where'])})"
-        ),
-    }.get(path)
-
-
-def _item_change(said: Any, before: Any, after: Any) -> str:
+def _item_change(said: Words, before: Any, after: Any) -> str:
     if before is None:
         return f"added: {said(after)}"
     if after is None:
@@ -186,15 +177,12 @@ def _item_change(said: Any, before: Any, after: Any) -> str:
     return f"{said(before)} becomes {said(after)}"
 
 
-def _ledger_change(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+def _ledger_change(old: PolicyDocument, new: PolicyDocument) -> list[Change]:
     """The dollars an hour that the fleet's changes add up to; only a rise asks for approval."""
-    before, after = _hourly_usd(old), _hourly_usd(new)
+    before, after = hourly_ledger_usd(old), hourly_ledger_usd(new)
     if before == after:
         return []
     words = f"hourly ledger: ${before:,.2f} becomes ${after:,.2f}"
     category: Category = "cost" if after > before else "none"
-    return [Change("/fleet", str(before), str(after), category, words)]
-
-
-def _hourly_usd(given: dict[str, Any]) -> Decimal:
-    return hourly_ledger_usd(PolicyDocument.model_validate(given))
+    direction = LOOSER if after > before else TIGHTER
+    return [Change("/fleet", str(before), str(after), category, words, direction)]

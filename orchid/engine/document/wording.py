@@ -1,10 +1,11 @@
 """Values and places of a document in the words of a reader."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from orchid.engine.document.schema import duration_keys
-from orchid.engine.document.values import duration_text
+from orchid.engine.document.values import decimal_text, duration_text
 
 NOTHING = "nothing"
 
@@ -31,7 +32,7 @@ def value_words(key: str, value: Any) -> str:
 def _scalar_words(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return decimal_text(Decimal(repr(value))) if isinstance(value, float) else str(value)
 
 
 def selector_words(where: Mapping[str, Any]) -> str:
@@ -58,4 +59,4 @@ def fallback_words(rule: dict[str, Any]) -> str:
 
 
 def floor_words(floor: dict[str, Any]) -> str:
-    return f"floor {floor['min_utility']:g} {_scope(floor['where'])}"
+    return f"floor {value_words('min_utility', floor['min_utility'])} {_scope(floor['where'])}"

@@ -76,8 +76,87 @@ def test_a_duration_is_said_as_a_duration() -> None:
     given = changed()
     given["rollout"]["stages"][3]["hold"] = "45m"
     change = only(changes(changed(), given))
-    assert "hold: 45m" in change.words
-    assert change.category == "capacity"
+    assert change.words == "canary of 0.01 held 30m becomes canary of 0.01 held 45m"
+    assert (change.category, change.direction) == ("capacity", "tighter")
+
+
+def test_the_order_of_rules_is_a_change_beside_a_new_rule() -> None:
+    given = changed()
+    given["routing"]["rules"].reverse()
+    given["routing"]["rules"].append({"where": {"risk": "high"}, "route": "full"})
+    added, order = changes(changed(), given)
+    assert added.words == "added: route to full where risk is high"
+    assert order.pointer == "/routing/rules"
+    assert order.words.startswith("routing rules in another order: route to compact where")
+
+
+def test_two_floors_of_one_selector_are_told_apart_by_what_they_ask() -> None:
+    twice = changed()
+    twice["segments"]["floors"].append({"where": {}, "min_utility": 0.9})
+    less = changed()
+    less["segments"]["floors"].append({"where": {}, "min_utility": 0.8})
+    words = [change.words for change in changes(twice, less)]
+    assert words == [
+        "added: floor 0.8 for every request",
+        "removed: floor 0.9 for every request",
+    ]
+
+
+def test_an_example_is_a_sentence() -> None:
+    given = changed()
+    given["examples"] = given["examples"][:6]
+    change = only(changes(changed(), given))
+    assert change.words == (
+        "removed: example: document_generation with deadline in ms 400, "
+        "expected to reject for deadline_infeasible"
+    )
+
+
+DIRECTIONS = [
+    ("gates", {"attainment": {"min": 0.95, "window": "15m", "minimum_sample": 1000}}, "looser"),
+    ("gates", {"utility": {"min": 0.9, "window": "1h"}}, "tighter"),
+    ("gates", {"utility": {"min": 0.895, "window": "2h"}}, None),
+    ("gates", {"first_token_p95_ms": {"max": 400, "window": "15m"}}, "tighter"),
+    ("gates", {"alpha_pass": 0.1}, "looser"),
+    ("contract", {"deadline_ms": 1600}, "looser"),
+    ("contract", {"accepts": ["bounded"]}, "tighter"),
+    ("contract", {"accepts": ["bounded", "cached"]}, None),
+    ("admission", {"max_queued_teu": "50000"}, "looser"),
+    ("admission", {"conservative_route": "premium"}, None),
+    ("approvals", {"quality": ["product_owner"]}, "looser"),
+    ("scheduling", {"max_decode_turns": 4}, None),
+]
+
+
+@pytest.mark.parametrize(("section", "value", "direction"), DIRECTIONS)
+def test_a_change_says_whether_more_is_asked(section: str, value: Any, direction: Any) -> None:
+    assert only(differences(**{section: value})).direction == direction
+
+
+@pytest.mark.parametrize(
+    ("rule", "direction"),
+    [
+        ({"from": "full", "to": "compact", "where": {"task": "long_assistant"}}, "looser"),
+        ({"deny": True, "where": {"task": "long_assistant"}}, "tighter"),
+    ],
+)
+def test_wider_fallback_asks_less(rule: Any, direction: str) -> None:
+    given = changed()
+    given["fallback"].append(rule)
+    opposite = {"looser": "tighter", "tighter": "looser"}[direction]
+    assert only(changes(changed(), given)).direction == direction
+    assert only(changes(given, changed())).direction == opposite
+
+
+@pytest.mark.parametrize(
+    ("least", "direction"), [(0.85, "looser"), (0.95, "tighter"), (0.895, None)]
+)
+def test_a_new_floor_is_measured_by_the_one_that_spoke_before(
+    least: float, direction: str | None
+) -> None:
+    given = changed()
+    given["segments"]["floors"].append({"where": {"task": "x"}, "min_utility": least})
+    assert only(changes(changed(), given)).direction == direction
 
 
 def test_order_is_a_change_where_it_has_a_meaning() -> None:
