@@ -1,70 +1,13 @@
-"""A document as people read it: its sections as tables, its text, two texts side by side."""
+"""Two documents side by side, as the lines that differ; the sections of one are in sections/."""
 
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
-from controlplane import figures
-from controlplane.web import Column, Table
-from orchid.engine import capacity, economics, memory
-from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.written import as_yaml
 
 CONTEXT_LINES = 3
-
-
-@dataclass(frozen=True)
-class Fleet:
-    """The fleet with what it costs and what it can carry, computed from the document."""
-
-    devices: int
-    groups: int
-    pool: str
-    hourly_usd: Decimal
-    steady: capacity.Load
-    after_group_loss: capacity.Load
-    residency: memory.Residency | None
-
-
-def fleet(document: PolicyDocument) -> Fleet:
-    declared = document.fleet
-    return Fleet(
-        devices=declared.devices,
-        groups=-(-declared.devices // declared.group_size),
-        pool=declared.pool or "",
-        hourly_usd=economics.hourly_ledger_usd(document),
-        steady=capacity.steady(document),
-        after_group_loss=capacity.group_loss(document),
-        residency=memory.residency(declared),
-    )
-
-
-def ledger_table(document: PolicyDocument) -> Table:
-    """Dollars an hour, line by line; the sum is the ledger that gates divide by successes."""
-    declared = document.fleet
-    devices = economics.device_usd_per_h(document)
-    each = f"{declared.devices} × {figures.usd(declared.device_usd_per_h)}"
-    return Table(
-        "Hourly ledger",
-        [Column("Line"), Column("Basis"), Column("An hour", numeric=True)],
-        [
-            ("Devices", each, figures.ledger_usd(devices)),
-            ("Overhead", "allocated by policy", figures.ledger_usd(declared.overhead_usd_per_h)),
-            ("Together", "", figures.ledger_usd(economics.hourly_ledger_usd(document))),
-        ],
-    )
-
-
-def residency_table(ledger: memory.Residency) -> Table:
-    lines = [(name.replace("_", " "), f"{gib:f}") for name, gib in ledger.lines.items()]
-    closing = "closes exactly" if ledger.closes else f"{ledger.remainder_gib:f} unaccounted"
-    return Table(
-        "Memory of one device",
-        [Column("Line"), Column("GiB", numeric=True)],
-        [*lines, (f"Device ({closing})", f"{ledger.device_gib:f}")],
-    )
 
 
 @dataclass(frozen=True)

@@ -44,30 +44,53 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Turned:
+    """How many requests each document answers by one action."""
+
+    action: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
 class Shown:
     """A diff as its page reads it; the lists are empty until it is done."""
 
     row: DecisionDiff
+    actions: list[Turned]
     pairs: list[dict[str, Any]]
     segments: list[Part]
     tenants: list[Part]
     examples: list[dict[str, Any]]
 
     @property
-    def unreadable(self) -> int:
-        """Records that no document could decide, such as those of unknown shape."""
-        return int(self.row.content.get("unreadable", 0))
+    def changed_action(self) -> int:
+        """Of those that changed, the ones with another action; others change route or reason."""
+        return int(self.row.content.get("changed_action", 0))
+
+    @property
+    def p95_ms(self) -> tuple[float | None, float | None]:
+        """What admission predicts of completion, by each document."""
+        sides = (self.row.content.get(side, {}) for side in ("before", "after"))
+        before, after = (side.get("predicted_completion_p95_ms") for side in sides)
+        return before, after
 
 
 def shown(row: DecisionDiff) -> Shown:
     content = row.content
     return Shown(
         row=row,
+        actions=_actions(content.get("before", {}), content.get("after", {})),
         pairs=content.get("pairs", []),
         segments=_parts(content.get("segments", []), "key"),
         tenants=_parts(content.get("tenants", []), "tenant"),
         examples=content.get("examples", []),
     )
+
+
+def _actions(before: dict[str, Any], after: dict[str, Any]) -> list[Turned]:
+    old, new = before.get("by_action", {}), after.get("by_action", {})
+    return [Turned(name, old.get(name, 0), new.get(name, 0)) for name in sorted({*old, *new})]
 
 
 def _parts(found: Iterable[dict[str, Any]], name: str) -> list[Part]:

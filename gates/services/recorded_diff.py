@@ -21,6 +21,7 @@ from gates import tasks
 from gates.models import DecisionDiff
 from gates.states import DiffStatus
 from ingest.selectors import recorded_requests
+from orchid.engine.decision_diff import decision_diff
 from orchid.engine.wire.records import RequestRecord
 from policies.models import Product
 from policies.selectors import document_of, revision_by_digest
@@ -109,8 +110,6 @@ def compute(pk: int, now: datetime | None = None) -> None:
     if row is None:
         return
     try:
-        from orchid.engine.decision_diff import decision_diff
-
         read = _Read(recorded_requests(row.product, until=row.asked_at, limit=MOST_REQUESTS))
         diff = decision_diff(document_of(row.base_digest), document_of(row.digest), read)
     except Exception as error:

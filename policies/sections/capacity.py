@@ -1,18 +1,57 @@
 """What the fleet can carry: as declared, in a spike, after a loss."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from controlplane import figures
 from controlplane.web import Column, Table
 from orchid.engine import capacity
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.headroom import groups_of, headroom_ledger
 from policies.sections.demand import priced
 
 _COLUMNS = (
     Column("Case"),
     *(Column(label, numeric=True) for label in ("Demand", "Safe capacity", "Left", "Headroom")),
 )
+
+
+@dataclass(frozen=True)
+class FleetFacts:
+    """The fleet as it is declared, and its headroom in the case that it is planned for."""
+
+    devices: int
+    groups: int
+    pool: str
+    safe_teu_per_s: Decimal
+    steady: capacity.Load | None
+
+
+def fleet_facts(document: PolicyDocument) -> FleetFacts:
+    fleet = document.fleet
+    return FleetFacts(
+        devices=fleet.devices,
+        groups=groups_of(fleet),
+        pool=fleet.pool or "",
+        safe_teu_per_s=capacity.safe_teu_per_s(fleet),
+        steady=capacity.steady(document) if priced(document) else None,
+    )
+
+
+def headroom_table(document: PolicyDocument) -> Table | None:
+    """What the rate that isn't promised is kept for; None where the document doesn't say."""
+    ledger = headroom_ledger(document.fleet)
+    if ledger is None:
+        return None
+    lines = [
+        (name.replace("_", " "), figures.percent(share), figures.shortest(ledger.teu_per_s(name)))
+        for name, share in ledger.lines.items()
+    ]
+    left = "closes exactly" if ledger.closes else f"{figures.percent(ledger.remainder)} unnamed"
+    kept = (f"Kept together ({left})", figures.percent(ledger.kept), "")
+    columns = [Column("Line"), Column("Of the raw rate", True), Column("TEU/s", True)]
+    return Table("What the headroom is for", columns, [*lines, kept])
 
 
 def scenarios(document: PolicyDocument) -> list[tuple[str, capacity.Load]]:

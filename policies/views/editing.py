@@ -1,6 +1,5 @@
 """Pages on which a document is written, checked while it is, and stored."""
 
-from threading import BoundedSemaphore
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts.guard import Permission, page
-from controlplane.errors import TooMany
 from controlplane.web import HtmxRequest, render_page
 from orchid.engine.document.written import as_yaml
 from policies import selectors, services
@@ -19,10 +17,7 @@ from policies.forms import DocumentForm, RevisionForm
 from policies.models import Revision
 from policies.sections.capacity import scenario_table
 from policies.sections.demand import demand_brief
-
-#: Checks while somebody types, at once in one process. One more is refused and the next key asks
-#: again, so that writers never take the threads that other pages need.
-LIVE_CHECKS = BoundedSemaphore(2)
+from policies.views.few import one_of_few
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -71,12 +66,8 @@ def _draft(
         return None
     if not request.htmx:
         return drafted(slug, text, base)
-    if not LIVE_CHECKS.acquire(blocking=False):
-        raise TooMany("checks_busy", "Other texts are being checked; this one is soon.")
-    try:
+    with one_of_few():
         return drafted(slug, text, base)
-    finally:
-        LIVE_CHECKS.release()
 
 
 def _is_to_store(request: HtmxRequest, form: DocumentForm, draft: Draft | None) -> bool:

@@ -14,7 +14,7 @@ from orchid.engine.document.written import as_yaml
 from policies import documents, selectors, services
 from policies.forms import ProductForm
 from policies.models import Revision
-from policies.sections.demand import demand_plot
+from policies.sections import capacity, cost, demand, latency, limits, memory, routing, what_if
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -53,8 +53,11 @@ def generation(request: HtmxRequest, slug: str, number: int) -> HttpResponse:
     product = selectors.product(slug)
     found = selectors.generation(product, number)
     revision = selectors.revision(found, whole_number(request.GET.get("revision", "")))
+    document = selectors.document_of(revision.digest)
     context = {
         "product": product,
+        "what_if": what_if.asked(document, request.GET.get("what_if", "")),
+        "card": cost.cost_card(document, request.GET.get("at", "")),
         "may_propose": may(request.actor, Permission.PROPOSE, slug),
         "others": selectors.generations(product).exclude(pk=found.pk),
         **_sections(revision),
@@ -77,16 +80,26 @@ def difference(request: HtmxRequest, slug: str, number: int, base: int) -> HttpR
 
 
 def _sections(revision: Revision) -> dict[str, Any]:
+    """Everything that is computed from the document alone."""
     document = selectors.document_of(revision.digest)
-    fleet = documents.fleet(document)
     return {
         "revision": revision,
         "generation": revision.generation,
         "document": document,
         "findings": selectors.findings(revision),
-        "fleet": fleet,
-        "ledger": documents.ledger_table(document),
-        "residency": documents.residency_table(fleet.residency) if fleet.residency else None,
-        "demand": demand_plot(document),
+        "demand": demand.demand_plot(document),
+        "fleet": capacity.fleet_facts(document),
+        "scenarios": capacity.scenario_table(document),
+        "headroom": capacity.headroom_table(document),
+        "residency": memory.residency_table(document),
+        "live_tokens": memory.routes_table(document),
+        "holdings": memory.classes_table(document),
+        "latency": latency.latency_plot(document),
+        "ledger": cost.ledger_table(document),
+        "routes": routing.rules_table(document),
+        "cascade": routing.cascade_facts(document),
+        "both_calls": routing.both_table(document),
+        "shares": limits.shares_table(document),
+        "ladder": limits.ladder_table(document),
         "text": as_yaml(revision.document),
     }

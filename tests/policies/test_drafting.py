@@ -5,7 +5,7 @@ import pytest
 from policies import selectors, services
 from policies.drafting import drafted
 from policies.models import Product, Revision
-from policies.views.editing import LIVE_CHECKS
+from policies.views.few import PLACES
 from tests.people import Cast
 from tests.policies.test_generations import FIRST, SECOND
 
@@ -88,7 +88,7 @@ def test_a_check_that_finds_no_room_is_refused_and_takes_no_thread(
     cast: Cast, demo: Product
 ) -> None:
     browser, typed = cast.browser("ana"), {"document": SECOND.decode(), **LIVE}
-    with LIVE_CHECKS, LIVE_CHECKS:
+    with PLACES, PLACES:
         assert browser.post(f"{BASE}new", typed, headers=HTMX).status_code == 429
         assert browser.post(f"{BASE}new", typed).status_code == 200
     assert browser.post(f"{BASE}new", typed, headers=HTMX).status_code == 200

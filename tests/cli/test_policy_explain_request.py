@@ -1,0 +1,52 @@
+"""`orchid policy explain --request`: one decision with every constraint, offline."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from orchid.cli.policy import policy
+
+FILE = str(Path(__file__).parents[2] / "examples/orchid-serve/generation-1.yaml")
+
+
+def explained(request: str, *more: str) -> Result:
+    return CliRunner().invoke(policy, ["explain", FILE, "--request", request, *more])
+
+
+def test_an_admitted_request_has_its_route_price_and_time() -> None:
+    answer = explained("class=short_assistant")
+    assert answer.exit_code == 0
+    assert answer.output.startswith("admit: requested\n")
+    assert "served by full: 345 TEU, 1,020 live tokens" in answer.output
+
+
+def test_a_refused_request_has_its_reason_and_what_the_client_may_do() -> None:
+    data = json.loads(explained("class=document_generation,deadline_in_ms=400", "--json").output)
+    assert (data["action"], data["reason"]) == ("reject", "deadline_infeasible")
+    assert data["offer"] is None
+    assert data["refusal"]["status"] == 503
+    refused = [one for one in data["constraints"] if one["reason"]]
+    assert (refused[0]["option"], refused[0]["step"]) == ("premium", "time")
+
+
+def test_load_is_part_of_the_question() -> None:
+    data = json.loads(explained("class=classification,load=2000", "--json").output)
+    assert data["reason"] == "share_exhausted"
+    assert data["fleet"]["running"] > 0
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ("clas=x", "did you mean class?"),
+        ("class", "is no key=value"),
+        ("", "name a class"),
+        ("class=short_assistant,load=much", "whole number"),
+    ],
+)
+def test_words_that_describe_no_request_end_with_what_would(request_: str, said: str) -> None:
+    answer = explained(request_)
+    assert answer.exit_code == 1
+    assert said in answer.output
