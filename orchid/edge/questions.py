@@ -50,7 +50,7 @@ def next_question(
     None when that generation is served no more. Raises EdgeError for another request's id.
     """
     record = resting.record
-    _refuse_difference(ask, record)
+    refuse_difference(ask, record)
     policy = active.policy_of(record.digest)
     if policy is None:
         return None
@@ -64,7 +64,8 @@ def next_question(
     return Question(ask, request, policy, cohort, publication, resting, explain)
 
 
-def _refuse_difference(ask: Admit, record: RequestRecord) -> None:
+def refuse_difference(ask: Admit, record: RequestRecord) -> None:
+    """Raise EdgeError for another request under an id that is in use."""
     for field, before, now in (
         ("class", record.class_, ask.class_),
         ("tenant", record.tenant, ask.tenant),

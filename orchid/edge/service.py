@@ -15,7 +15,7 @@ from orchid.edge.line import Line
 from orchid.edge.metrics import Metrics
 from orchid.edge.pools import Endpoints
 from orchid.edge.problems import request_ended, unknown_attempt
-from orchid.edge.questions import Question, first_question, next_question
+from orchid.edge.questions import Question, first_question, next_question, refuse_difference
 from orchid.edge.requests import Requests, due_ms
 from orchid.edge.standing import (
     Answer,
@@ -83,16 +83,23 @@ class Service:
 
         Between two attempts it is the request's next one. Raises EdgeError when it is over.
         """
-        if ask.request_id in self.requests.granted:
-            return self.requests.granted[ask.request_id]
         task = self._asking.get(ask.request_id)
-        if task is None:
-            if ask.request_id in self.requests.ended:
-                raise request_ended(ask.request_id)
-            task = asyncio.create_task(self._admit(ask, explain=explain))
-            self._asking[ask.request_id] = task
-            task.add_done_callback(lambda _: self._asking.pop(ask.request_id, None))
-        return await asyncio.shield(task)
+        if task is not None or ask.request_id not in self.requests.granted:
+            answer = await asyncio.shield(task or self._begin(ask, explain=explain))
+        else:
+            answer = self.requests.granted[ask.request_id]
+        if isinstance(answer, Granted):
+            refuse_difference(ask, answer.record)
+        return answer
+
+    def _begin(self, ask: Admit, *, explain: bool) -> asyncio.Task[Answer]:
+        """Ask on behalf of all who come with this id until there is an answer."""
+        if ask.request_id in self.requests.ended:
+            raise request_ended(ask.request_id)
+        task = asyncio.create_task(self._admit(ask, explain=explain))
+        self._asking[ask.request_id] = task
+        task.add_done_callback(lambda _: self._asking.pop(ask.request_id, None))
+        return task
 
     async def _admit(self, ask: Admit, *, explain: bool) -> Answer:
         arrived_ms = to_ms(ask.arrived_at) if ask.arrived_at else self.now_ms()

@@ -137,6 +137,18 @@ async def test_another_request_does_not_pass_for_a_retry(
         assert "r1" in running.edge.service.requests.resting
 
 
+async def test_nobody_gets_the_grant_of_another_tenant_by_its_request_id(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(3))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        together = await asyncio.gather(*(running.admit("r1", tenant=name) for name in "ab"))
+        later = await running.admit("r1", tenant="c")
+    assert sorted(answer.status_code for answer in together) == [200, 409]
+    assert (later.status_code, later.json()["code"]) == (409, "request_differs")
+
+
 async def test_a_request_whose_generation_is_served_no_more_is_over(
     site: Site, plane: ControlPlane
 ) -> None:
