@@ -1,7 +1,7 @@
 """Recorded requests as admission meets them: what was asked, when, and how long it took."""
 
-import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +28,13 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     output_tokens: int | None
 
 
+class Segment(NamedTuple):
+    """The dimensions of requests and their spelling."""
+
+    dimensions: Mapping[str, str]
+    key: str
+
+
 class Declared(NamedTuple):
     """What a class asks for where the caller says nothing."""
 
@@ -49,13 +56,14 @@ class Arrivals:
             for name, one in document.classes.items()
         }
         self._unknown = Declared(-1, float(deadline_ms(document, None)))
-        self._segments: dict[tuple[tuple[str, str], ...], str] = {}
+        self._segments: dict[tuple[tuple[str, str], ...], Segment] = {}
 
     def of(self, record: Recorded | RequestRecord) -> Arrival:
         """The arrival of one record."""
         declared = self._classes.get(record.class_, self._unknown)
         cap, due = record.max_output_tokens, record.deadline_ms
         last = record.attempts[-1] if record.attempts else None
+        dimensions, key = self._segment(record)
         return Arrival(
             AdmissionRequest(
                 request_id=record.request_id,
@@ -65,24 +73,25 @@ class Arrivals:
                 tenant_class=record.tenant_class,
                 region=record.region,
                 privacy_cell=record.privacy_cell,
-                segment=record.segment,
+                segment=dimensions,
                 input_tokens=_input_tokens(record),
                 max_output_tokens=None if cap == declared.output_tokens else cap,
                 cached_input_tokens=record.cached_input_tokens or 0,
                 deadline_ms=None if due == declared.deadline_ms else due,
                 continues=record.continues,
             ),
-            self._segment(record),
+            key,
             last.route if last is not None else None,
             _held_ms(record),
             record.output_tokens,
         )
 
-    def _segment(self, record: Recorded | RequestRecord) -> str:
+    def _segment(self, record: Recorded | RequestRecord) -> Segment:
+        """The record's segment, as one object for all that have it."""
         pairs = tuple(record.segment.items())
         found = self._segments.get(pairs)
         if found is None:
-            found = segment_key(record.segment)
+            found = Segment(record.segment, segment_key(record.segment))
             if len(self._segments) < SEGMENTS_REMEMBERED:
                 self._segments[pairs] = found
         return found
@@ -90,15 +99,17 @@ class Arrivals:
 
 def in_order(arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
     """The arrivals by their time, as far as a bounded memory allows; ties keep their order."""
-    held: list[tuple[float, int, Arrival]] = []
-    for number, arrival in enumerate(arrivals):
-        entry = (arrival.request.arrived_ms, number, arrival)
-        if len(held) < REORDERED:
-            heapq.heappush(held, entry)
-        else:
-            yield heapq.heappushpop(held, entry)[2]
-    while held:
-        yield heapq.heappop(held)[2]
+    given, held = iter(arrivals), list[Arrival]()
+    while more := list(islice(given, REORDERED)):
+        held += more
+        held.sort(key=_arrived_ms)
+        yield from held[:-REORDERED]
+        del held[:-REORDERED]
+    yield from held
+
+
+def _arrived_ms(arrival: Arrival) -> float:
+    return arrival.request.arrived_ms
 
 
 def _input_tokens(record: Recorded | RequestRecord) -> int | None:

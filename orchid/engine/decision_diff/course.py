@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from orchid.engine.admission.decide import decide
 from orchid.engine.admission.overload import NORMAL, observe
 from orchid.engine.admission.policy import CompiledPolicy
-from orchid.engine.admission.request import AdmissionRequest, Decision, Offer
+from orchid.engine.admission.request import AdmissionRequest, Decision, Deferral, Offer
 from orchid.engine.decision_diff.arrivals import Arrival
 from orchid.engine.decision_diff.fleet import idle_fleet
 
@@ -54,13 +54,13 @@ class Course:
             self._deferred.discard(request.continues)
         decision = decide(request, self.state, self.policy, self._now_ms)
         offer = decision.offer
-        if offer is None:
-            self._put_off(arrival, decision)
-        elif offer.wait:
+        if offer is not None and not offer.wait:
+            self._hold(arrival, decision, offer)
+        elif offer is not None:
             self._wait(number, arrival, decision, offer)
             return None
-        else:
-            self._hold(arrival, decision, offer)
+        elif decision.deferral is not None:
+            self._put_off(arrival, decision.deferral)
         return decision
 
     def take(self) -> list[tuple[int, Decision]]:
@@ -161,25 +161,24 @@ class Course:
         self.state.leave_queue(self.policy.pool, request_id)
         if offer is not None:
             self._hold(arrival, decision, offer)
-        else:
-            self._put_off(arrival, decision)
+        elif decision.deferral is not None:
+            self._put_off(arrival, decision.deferral)
         if number != UNCOUNTED:
             self.decided.append((number, decision))
         return True
 
-    def _put_off(self, arrival: Arrival, decision: Decision) -> None:
-        if decision.deferral is None:
-            return
-        after_ms, first = decision.deferral.after_ms, arrival.request
+    def _put_off(self, arrival: Arrival, deferral: Deferral) -> None:
+        """A deferred request comes back when it was told to."""
+        first = arrival.request
         self._deferred.add(first.request_id)
         request: AdmissionRequest = replace(
             first,
-            arrived_ms=self._now_ms + after_ms,
+            arrived_ms=self._now_ms + deferral.after_ms,
             continues=None,
             first_arrived_ms=first.first_arrived_ms or first.arrived_ms,
         )
         later = replace(arrival, request=request)
-        self._later(after_ms, LATER_RUN, first.request_id, arrival=later)
+        self._later(deferral.after_ms, LATER_RUN, first.request_id, arrival=later)
 
     def _later(
         self, after_ms: float, kind: int, name: str, tokens: int = 0, arrival: Arrival | None = None
@@ -191,12 +190,8 @@ class Course:
 
 def _held_ms(arrival: Arrival, offer: Offer, used_tokens: int) -> float:
     """How long the work takes: as recorded on the same route, else as predicted for its output."""
-    if arrival.held_ms is not None and arrival.route == offer.route:
-        return arrival.held_ms
-    predicted = offer.prediction
-    if predicted.service_ms is None:
-        return arrival.held_ms or 0.0
-    unused = offer.output_tokens - used_tokens
-    return predicted.service_ms - (predicted.decode_ms or 0.0) * unused / max(
-        offer.output_tokens, 1
-    )
+    held_ms, predicted = arrival.held_ms, offer.prediction
+    if held_ms is not None and (arrival.route == offer.route or predicted.service_ms is None):
+        return held_ms
+    unused = (offer.output_tokens - used_tokens) / (offer.output_tokens or 1)
+    return (predicted.service_ms or 0.0) - (predicted.decode_ms or 0.0) * unused
