@@ -13,6 +13,18 @@ from orchid.edge.app import Edge
 from orchid.edge.doors import Doors
 from orchid.edge.settings import EdgeSettings
 from tests.edge.control_plane import PRODUCT, ControlPlane
+from tests.small_policy import small_document
+
+#: Changes of the small document: work that may be put off for five minutes.
+ASYNC: dict[str, Any] = {
+    "classes__report": {
+        **small_document()["classes"]["chat"],
+        "interactive": False,
+        "deadline_ms": 1000,
+        "deferral": {"deadline": "10m", "max_queue_age": "5m", "after": "1s"},
+    }
+}
+TOO_SOON = {"class": "report", "deadline_ms": 1}  # infeasible now, feasible later
 
 
 class Running:

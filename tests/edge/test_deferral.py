@@ -8,18 +8,7 @@ import httpx
 
 from tests.edge.control_plane import ControlPlane, bundle
 from tests.edge.edge_process import process
-from tests.edge.edge_site import Running, Site
-from tests.small_policy import small_document
-
-ASYNC: dict[str, Any] = {
-    "classes__report": {
-        **small_document()["classes"]["chat"],
-        "interactive": False,
-        "deadline_ms": 1000,
-        "deferral": {"deadline": "10m", "max_queue_age": "5m", "after": "1s"},
-    }
-}
-TOO_SOON = {"class": "report", "deadline_ms": 1}  # infeasible now, feasible later
+from tests.edge.edge_site import ASYNC, TOO_SOON, Running, Site
 
 
 async def put_off(running: Running, request_id: str, **given: Any) -> httpx.Response:

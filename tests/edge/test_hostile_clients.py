@@ -7,7 +7,7 @@ import pytest
 
 from orchid.edge import tables
 from tests.edge.control_plane import ControlPlane, bundle
-from tests.edge.edge_site import Site
+from tests.edge.edge_site import ASYNC, TOO_SOON, Site
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,28 @@ async def test_a_full_disk_promises_nothing_and_loses_nothing(
         await plane.until(lambda: len(plane.records) == 1)
     (record,) = plane.records
     assert (record.request_id, record.outcome) == ("before", "completed")
+
+
+async def test_on_a_full_disk_nothing_is_deferred_and_nothing_rests(
+    site: Site, plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plane.publish(bundle(1, **ASYNC))
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        attempt_id = (await running.admit("r1")).json()["attempt_id"]
+        end = {"status": "failed", "final": False, "policy_valid": None, "schema_valid": None}
+        with monkeypatch.context() as disk:
+            disk.setattr(tables, "keep_bounded", full)
+            put_off = await running.admit("later", **TOO_SOON)
+            rested = await running.settle(attempt_id, **end)
+            status = await running.status()
+        assert (put_off.status_code, rested.status_code) == (503, 503)
+        assert (status["deferred"], status["resting"]) == (0, 0)
+        assert (await running.admit("later", **TOO_SOON)).status_code == 202
+        await plane.until(lambda: len(plane.records) == 2)
+    by_id = {record.request_id: record.outcome for record in plane.records}
+    assert by_id == {"later": "deferred", "r1": "failed"}

@@ -67,6 +67,7 @@ async def test_a_decision_explains_each_constraint_with_its_arithmetic_when_aske
         plain = (await running.admit("r2", deadline_ms=50)).json()
     time = next(one for one in answer["constraints"] if one["step"] == "time" and one["reason"])
     assert (time["option"], time["reason"]) == ("full", "deadline_infeasible")
+    assert "prefill 10 + decode 400" in time["text"]
     assert plain["explained"]["full"] == "deadline_infeasible"
     assert "constraints" not in plain
 
