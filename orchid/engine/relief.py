@@ -55,7 +55,9 @@ Found = tuple[Decimal, str]
 
 def allowed(shortage: Shortage) -> tuple[Relief, ...]:
     """What the policy allows without anybody's decision."""
-    return _reliefs(shortage, (("compact_fallback", _fallback),))
+    return _reliefs(
+        shortage, (("compact_fallback", _fallback), ("cap_optional_output", _optional_outputs))
+    )
 
 
 def renegotiable(shortage: Shortage) -> tuple[Relief, ...]:
@@ -127,20 +129,39 @@ def _cheapest(shortage: Shortage, cls: str) -> Decimal:
     return cheapest_teu(shortage.document, cls, class_route(shortage.document, cls))
 
 
+def _optional_outputs(shortage: Shortage) -> Found:
+    """Down to what overload caps by itself."""
+    rungs = {step.rung for step in shortage.document.overload_steps}
+    if "cap_optional_output" not in rungs:
+        return NOTHING, "no overload rung caps outputs"
+    capped = {name: c.capped_output_tokens for name, c in shortage.document.classes.items()}
+    return _cut(shortage, capped, "cap optional outputs", "no class declares an optional output")
+
+
 def _caps(shortage: Shortage) -> Found:
+    """Down to the smallest output that is of use, which is for the product to give up."""
+    least = {
+        name: traffic.min_output_tokens or traffic.capped_output_tokens
+        for name, traffic in shortage.open_classes
+    }
+    return _cut(
+        shortage, least, "cut output caps", "no open class declares a smaller useful output"
+    )
+
+
+def _cut(shortage: Shortage, least: Mapping[str, int | None], what: str, nothing: str) -> Found:
     parts, total = [], NOTHING
-    for name, traffic in shortage.open_classes:
-        least = traffic.capped_output_tokens or traffic.min_output_tokens
-        if least is None or least >= traffic.max_output_tokens:
+    for name, tokens in least.items():
+        most = shortage.document.classes[name].max_output_tokens
+        if tokens is None or tokens >= most:
             continue
-        brought = (shortage.teu_per_request[name] - _capped_teu(shortage.document, name, least)) * (
-            shortage.requests_per_s[name]
-        )
+        saved = shortage.teu_per_request[name] - _capped_teu(shortage.document, name, tokens)
+        brought = saved * shortage.requests_per_s[name]
         total += brought
-        parts.append(f"{name} {traffic.max_output_tokens:,} to {least:,} tokens {_signed(brought)}")
+        parts.append(f"{name} {most:,} to {tokens:,} tokens {_signed(brought)}")
     if not parts:
-        return NOTHING, "no open class declares a smaller useful output"
-    return total, f"cut output caps ({'; '.join(parts)}): {_bring(total)}"
+        return NOTHING, nothing
+    return total, f"{what} ({'; '.join(parts)}): {_bring(total)}"
 
 
 def _capped_teu(document: PolicyDocument, cls: str, output_tokens: int) -> Decimal:

@@ -18,7 +18,7 @@ class SelectorIndex:
     def __init__(self, wheres: Sequence[Where]) -> None:
         self.all: Bits = (1 << len(wheres)) - 1
         self._naming: dict[str, Bits] = {}
-        self._allowing: dict[tuple[str, str], Bits] = {}
+        self._allowing: dict[str, dict[str, Bits]] = {}
         self._of_size: dict[int, Bits] = {}
         for i, where in enumerate(wheres):
             self._add(1 << i, where)
@@ -28,9 +28,9 @@ class SelectorIndex:
         self._of_size[size] = self._of_size.get(size, 0) | bit
         for name, value in where.items():
             self._naming[name] = self._naming.get(name, 0) | bit
+            allowing = self._allowing.setdefault(name, {})
             for each in values_of(value):
-                key = (name, each)
-                self._allowing[key] = self._allowing.get(key, 0) | bit
+                allowing[each] = allowing.get(each, 0) | bit
 
     def overlapping(self, where: Where) -> Bits:
         """Those that one request can match together with `where`."""
@@ -39,10 +39,13 @@ class SelectorIndex:
             values = values_of(value)
             if not values:
                 return 0
+            naming = self._naming.get(name)
+            if naming is None:
+                continue
             allowing = 0
             for each in values:
-                allowing |= self._allowing.get((name, each), 0)
-            found &= allowing | ~self._naming.get(name, 0)
+                allowing |= self._allowing[name].get(each, 0)
+            found &= allowing | ~naming
         return found
 
     def covering(self, where: Where) -> Bits:
@@ -53,7 +56,18 @@ class SelectorIndex:
                 found &= ~naming
                 continue
             for each in values_of(where[name]):
-                found &= self._allowing.get((name, each), 0) | ~naming
+                found &= self._allowing[name].get(each, 0) | ~naming
+        return found
+
+    def within(self, where: Where) -> Bits:
+        """Those all of whose requests match `where`; the other direction of `covering`."""
+        found = self.all
+        for name, value in where.items():
+            allowed, beyond = set(values_of(value)), 0
+            for each, allowing in self._allowing.get(name, {}).items():
+                if each not in allowed:
+                    beyond |= allowing
+            found &= self._naming.get(name, 0) & ~beyond
         return found
 
     def of_size(self, size: int) -> Bits:

@@ -42,7 +42,9 @@ def test_the_launch_names_each_constraint_with_what_it_brings(reference: PolicyD
     assert {what: (relief.teu_per_s, relief.closes) for what, relief in found.items()} == {
         # 144 requests a second at 0.55 of 345 TEU each.
         "compact_fallback": (Decimal(27_324), True),
-        # 144 x 56 tokens and 12 x 244 tokens.
+        # 144 x 24 tokens and 12 x 116 tokens, down to what overload caps.
+        "cap_optional_output": (Decimal(4_848), False),
+        # 144 x 56 tokens and 12 x 244 tokens, down to the smallest useful output.
         "cut_standard_caps": (Decimal(10_992), False),
         "defer_async": (Decimal(0), False),
         # 4 % of the 156 assistant requests, dearest first, and of the 220 classifications.
@@ -106,6 +108,12 @@ def test_a_candidates_devices_come_back_off_peak(reference: PolicyDocument) -> N
 def test_no_fallback_no_relief_by_fallback() -> None:
     found = reliefs(what_if(policy(fallback=[]), lost_groups=1))
     assert found["compact_fallback"].teu_per_s == 0
+
+
+def test_outputs_are_capped_only_by_a_rung_that_says_so() -> None:
+    found = reliefs(what_if(policy(overload=["stop_shadow"]), lost_groups=1))
+    assert found["cap_optional_output"].teu_per_s == 0
+    assert found["cap_optional_output"].text == "no overload rung caps outputs"
 
 
 def test_neither_a_spike_nor_a_loss_can_be_moved(reference: PolicyDocument) -> None:

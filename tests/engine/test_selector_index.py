@@ -53,7 +53,9 @@ def test_an_index_answers_as_comparing_one_by_one_does(wheres: list[Where], wher
     overlapping = [i for i, other in enumerate(wheres) if may_overlap(other, where)]
     covering = [i for i, other in enumerate(wheres) if implies(where, other)]
     assert list(positions(index.overlapping(where))) == overlapping
+    within = [i for i, other in enumerate(wheres) if implies(other, where)]
     assert list(positions(index.covering(where))) == covering
+    assert list(positions(index.within(where))) == within
 
 
 @given(st.lists(selectors, max_size=8), st.integers(0, 3))

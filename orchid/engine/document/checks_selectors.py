@@ -1,31 +1,66 @@
 """Findings about selectors: two rules that speak at once, and rules that never speak."""
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from orchid.engine.document.findings import Subject, Told
 from orchid.engine.document.quality import MODELLESS_ROUTES, FallbackRule, Floor
-from orchid.engine.segments import Where, both, specificity, where_key
+from orchid.engine.segments import Where, both, implies, specificity, where_key
 from orchid.engine.selector_index import Bits, SelectorIndex, before, positions
+
+#: Pairs compared one by one before the rest is compared as a whole.
+FEW = 64
 
 
 def ambiguous_floors(subject: Subject) -> Told:
     """Two floors that can speak for one request, equally specific, have to agree."""
     floors, index = subject.document.segments.floors, subject.floors
+    wheres = [floor.where for floor in floors]
     agreeing: dict[float, Bits] = defaultdict(int)
     for i, floor in enumerate(floors):
         agreeing[floor.min_utility] |= 1 << i
     for i, floor in enumerate(floors):
         size = specificity(floor.where)
         tied = index.overlapping(floor.where) & index.of_size(size) & before(i)
-        for j in positions(tied & ~agreeing[floor.min_utility]):
-            joined = both(floors[j].where, floor.where)
-            if not index.covering(joined) & index.over_size(size):
-                yield (
-                    f"/segments/floors/{i}",
-                    f"{_shown(floor)} asks {floor.min_utility}, {_shown(floors[j])} asks "
-                    f"{floors[j].min_utility}, and a request can match both: add a floor for both",
-                )
-                break
+        tied &= ~agreeing[floor.min_utility]
+        for j in _unsettled(index, wheres, i, tied, index.over_size(size)):
+            yield (
+                f"/segments/floors/{i}",
+                f"{_shown(floor)} asks {floor.min_utility}, {_shown(floors[j])} asks "
+                f"{floors[j].min_utility}, and a request can match both: add a floor for both",
+            )
+            break
+
+
+def _unsettled(
+    index: SelectorIndex, wheres: Sequence[Where], i: int, tied: Bits, narrower: Bits
+) -> Iterator[int]:
+    """Those of the tied selectors whose overlap with selector `i` no narrower one takes whole."""
+    for count, j in enumerate(positions(tied)):
+        if count == FEW:
+            left = tied & ~before(j)
+            yield from _left(index, wheres, i, left, narrower)
+            return
+        if not index.covering(both(wheres[j], wheres[i])) & narrower:
+            yield j
+
+
+def _left(
+    index: SelectorIndex, wheres: Sequence[Where], i: int, tied: Bits, narrower: Bits
+) -> Iterator[int]:
+    """The same for many: what each narrower selector takes is set aside at once."""
+    for k in positions(narrower & index.overlapping(wheres[i])):
+        rest = {
+            name: value
+            for name, value in wheres[k].items()
+            if not implies(wheres[i], {name: value})
+        }
+        tied &= ~index.within(rest)
+        if not tied:
+            return
+    for j in positions(tied):
+        if not index.covering(both(wheres[j], wheres[i])) & narrower:
+            yield j
 
 
 def _shown(rule: Floor | FallbackRule) -> str:
@@ -65,17 +100,16 @@ def ambiguous_fallback(subject: Subject) -> Told:
     for k, (_, rule) in enumerate(subject.allowing):
         alike[rule.from_, rule.to, rule.prefer] |= 1 << k
         of_route[rule.from_] |= 1 << k
-    index = subject.allowances
+    index, wheres = subject.allowances, [rule.where for _, rule in subject.allowing]
     for k, (i, rule) in enumerate(subject.allowing):
         size = specificity(rule.where)
         tied = index.overlapping(rule.where) & index.of_size(size) & of_route[rule.from_]
         tied &= before(k) & ~alike[rule.from_, rule.to, rule.prefer]
         narrower = of_route[rule.from_] & index.over_size(size)
-        for j in positions(tied):
+        for j in _unsettled(index, wheres, k, tied, narrower):
             place, other = subject.allowing[j]
-            joined = both(other.where, rule.where)
-            settled = index.covering(joined) & narrower or subject.denials.covering(joined)
-            if _disagree(rule, other) and not settled:
+            denied = subject.denials.covering(both(other.where, rule.where))
+            if _disagree(rule, other) and not denied:
                 yield (
                     f"/fallback/{i}",
                     f"{_said(rule)} and /fallback/{place} {_said(other)}, and a request can match "

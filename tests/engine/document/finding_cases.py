@@ -95,8 +95,8 @@ MEMORY = {
     "residents_over_device": Case(
         "/fleet/replicas",
         "4.2 + 26.08 GiB, over its 26.08 GiB for weights",
-        {"fleet.replicas.compact": 5},
-        {"fleet.replicas.compact": 3},
+        {"fleet.replicas.compact": 5, "fleet.max_resident_models": None},
+        {"fleet.replicas.compact": 3, "fleet.max_resident_models": None},
     ),
     "adapters_over_device": Case(
         "/fleet/max_adapters",
@@ -294,7 +294,7 @@ TIME = {
     "cascade_without_room": Case(
         "/routing/cascade",
         "long_assistant: 458 ms for compact and then 1,240 ms for full are over 1,500 ms",
-        {"routing.always_large": []},
+        {"routing.always_large": [], "routing.cascade.small_timeout": None},
         {"routing.always_large": [], "routing.cascade.small_timeout": "260ms"},
     ),
     "deferral_without_room": Case(
@@ -633,8 +633,8 @@ ROUTING = {
     "cascade_never_pays": Case(
         "/routing/cascade",
         "compact costs 1 of full",
-        {"demand.model_factor.compact": 1},
-        {"demand.model_factor.compact": 0.99},
+        {"routing.cascade.small_cost_ratio": "1"},
+        {"routing.cascade.small_cost_ratio": "0.99"},
     ),
     "cost_ratio_disagrees": Case(
         "/routing/cascade/small_cost_ratio",

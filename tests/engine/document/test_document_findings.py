@@ -110,11 +110,21 @@ def test_an_unknown_metric_no_window_and_no_gates_are_no_document(
 
 
 def test_a_cascade_is_void_when_a_model_changes_under_its_validation() -> None:
-    other = {"models.compact.tokenizer": "tok-32k-v6", "fleet.pool": "canary"}
+    other = {
+        "models.compact.tokenizer": "tok-32k-v6",
+        "routing.cascade.small_manifest": None,
+        "fleet.pool": "canary",
+    }
     (finding,) = [f for f in found(other, base={}) if f.code == "cascade_void"]
     assert "compact is another model than suite cascade-confidence 4" in finding.text
     again = {**other, "routing.cascade.validated_by": "suite cascade-confidence 5"}
     assert "cascade_void" not in {f.code for f in found(again, base={})}
+
+
+def test_more_replicas_than_devices_may_hold_are_told_by_count() -> None:
+    told = found({"fleet.max_resident_models": 1, "fleet.replicas.compact": 5})
+    (finding,) = [f for f in told if f.code == "residents_over_device"]
+    assert finding.text == "29 replicas on 28 devices of at most 1 models each"
 
 
 def test_a_cascade_is_void_when_its_prompt_changes() -> None:
