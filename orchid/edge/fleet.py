@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from orchid.edge.ask import Settle, Tell, to_ms
+from orchid.edge.ask import AHEAD_MS, Settle, Tell, to_ms
 from orchid.edge.metrics import Metrics
 from orchid.edge.pools import Endpoints, PoolEndpoint, silent
 from orchid.edge.problems import unknown_replica
@@ -154,8 +154,12 @@ class Fleet:
         )
 
     def _hear(self, replica: Replica, signal: Signal, pool: str) -> None:
-        """Keep the newest word; a wait in the replica's queue moves an adaptive limit."""
-        if replica.signal is not None and signal.at_ms <= replica.signal.at_ms:
+        """Keep the newest word; a wait in the replica's queue moves an adaptive limit.
+
+        A word from a clock that runs ahead would be the newest for ever: it is not heard.
+        """
+        ahead = signal.at_ms > self._now_ms() + AHEAD_MS
+        if ahead or (replica.signal is not None and signal.at_ms <= replica.signal.at_ms):
             return
         replica.signal = signal
         rules = next((p.limit for p in self._policies if p.pool == pool), None)

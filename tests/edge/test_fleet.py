@@ -58,6 +58,16 @@ async def test_a_state_file_may_carry_the_signal(site: Site, plane: ControlPlane
         assert 0 <= replica["signal_age_ms"] < 10_000
 
 
+async def test_a_state_file_from_a_clock_that_runs_ahead_is_not_heard(
+    site: Site, plane: ControlPlane
+) -> None:
+    site.ready_pool("one", slots=4, signal={"at": "9999-01-01T00:00:00Z", "queue_wait_ms": 7.0})
+    async with site.edge() as running:
+        await running.client.post("/v1/signals", json=told())
+        replica = (await running.status())["pools"]["one"]["replicas"]["one"]
+    assert 0 <= replica["signal_age_ms"] < 10_000
+
+
 @pytest.mark.parametrize(
     ("given", "status", "code"),
     [
