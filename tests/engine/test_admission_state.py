@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from orchid.engine.admission.budgets import Account, Budgets, Usage
+from orchid.engine.admission.budgets import ATOMS, Account, Budgets, Usage, atoms
 from orchid.engine.admission.decide import decide
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.replica import Ready
@@ -60,8 +60,7 @@ def test_of_five_at_once_exactly_two_fit_and_settling_low_admits_one_more() -> N
     state.settle("r0", 250, NOW)
     state.settle("r1", 250, NOW)
     (account,) = accounts(state)
-    assert account.spent == 500
-    assert account.reserved == 0
+    assert account.teu == 500 * ATOMS
     assert [admit(state, policy, f"s{n}").offer is not None for n in range(2)] == [True, False]
 
 
@@ -70,8 +69,7 @@ def test_cancelling_before_dispatch_gives_all_of_it_back() -> None:
     state.cancel_undispatched("r0", NOW)
     state.cancel_undispatched("r1", NOW)
     (account,) = accounts(state)
-    assert account.spent == 0
-    assert account.reserved == 0
+    assert account.teu == 0
 
 
 def test_a_request_refused_by_one_limit_consumes_no_other() -> None:
@@ -94,14 +92,19 @@ def test_a_new_window_starts_empty() -> None:
     assert asked(state, policy, "r1", NOW + 10_000).offer is not None
 
 
-def test_four_reservations_against_a_nearly_spent_dollar_budget() -> None:
-    account = Account(spent=Decimal("4.752720"))
-    admitted = 0
-    for _ in range(4):
-        if account.fits(Decimal("0.0884"), Decimal(5)):
-            account.reserved += Decimal("0.0884")
-            admitted += 1
-    assert admitted == 2
+def test_of_four_at_once_two_fit_a_nearly_spent_dollar_budget() -> None:
+    price = {"input_usd_per_million": 0, "output_usd_per_million": "221"}  # 400 are $0.0884
+    policy = small_policy(
+        prices={"full": price},
+        budgets=[{"tenant": "acme", "window": "1d", "max_usd": "5"}],
+        admission__concurrency__per_replica=100,
+    )
+    state = idle_state(policy, slots=8)
+    spent = state.budgets.reserve(policy.caps["acme"], "acme", Usage(usd=Decimal("4.752720")), NOW)
+    decisions = [admit(state, policy, f"r{n}") for n in range(4)]
+    assert [d.offer is not None for d in decisions] == [True, True, False, False]
+    assert decisions[2].reason is Reason.BUDGET_EXHAUSTED
+    assert spent[0].usd == Decimal("4.929520")
 
 
 def test_an_external_route_is_charged_its_dollars() -> None:
@@ -132,7 +135,7 @@ def test_an_expired_reservation_is_charged_in_full() -> None:
     assert {held.attempt_id for held in state.expire(NOW + 60_000)} == {"r0", "r1"}
     assert state.expire(NOW + 60_000) == []
     (account,) = accounts(state)
-    assert account.spent == 800
+    assert account.teu == 800 * ATOMS
 
 
 def test_a_pool_that_flaps_never_counts_below_nothing() -> None:
@@ -162,7 +165,7 @@ class Interleavings(RuleBasedStateMachine):
             admission__shares={"route/full": {"guaranteed": 0.5}},
         )
         self.state, self.count, self.now = idle_state(self.policy, slots=2), 0, NOW
-        self.spent = Decimal(0)
+        self.spent = 0
 
     @rule(wanted=st.integers(1, 600))
     def admit(self, wanted: int) -> None:
@@ -177,7 +180,7 @@ class Interleavings(RuleBasedStateMachine):
     def settle(self, data: st.DataObject, used: int) -> None:
         name = f"r{data.draw(st.integers(1, self.count))}"
         if self.state.settle(name, used, self.now) is not None:
-            self.spent += used
+            self.spent += used * ATOMS
 
     @precondition(lambda self: self.count)
     @rule(data=st.data())
@@ -187,13 +190,13 @@ class Interleavings(RuleBasedStateMachine):
     @rule(passed=st.integers(0, 6_000))
     def wait(self, passed: int) -> None:
         self.now += passed
-        self.spent += sum(held.offer.output_tokens for held in self.state.expire(self.now))
+        ended = self.state.expire(self.now)
+        self.spent += sum(held.offer.output_tokens for held in ended) * ATOMS
 
     @invariant()
     def the_books_close(self) -> None:
-        reserved = sum((held.offer.teu for held in self.state.live.values()), Decimal(0))
-        assert sum(account.spent for account in accounts(self.state)) == self.spent
-        assert sum(account.reserved for account in accounts(self.state)) == reserved
+        reserved = sum(atoms(held.offer.teu) for held in self.state.live.values())
+        assert sum(account.teu for account in accounts(self.state)) == self.spent + reserved
         replica = self.state.pools["one"].replicas["one"]
         assert replica.running.keys() | replica.waiting.keys() == self.state.live.keys()
         assert replica.running.keys().isdisjoint(replica.waiting)
@@ -210,8 +213,7 @@ def test_a_budget_is_never_promised_beyond_its_cap(asks: list[Decimal], cap: Dec
     policy = small_policy(budgets=[{**ONE_BUDGET, "max_teu": str(cap)}])
     held, caps = Budgets(), policy.caps["acme"]
     for amount in asks:
-        usage = Usage(teu=amount)
+        usage = Usage(teu=atoms(amount))
         if held.exhausted(caps, "acme", usage, NOW) is None:
             held.reserve(caps, "acme", usage, NOW)
-    account = held.account(caps[0], "acme", int(NOW // 86_400_000))
-    assert account is None or account.reserved <= cap
+    assert held.account(86_400_000, "acme", NOW).teu <= atoms(cap)

@@ -1,168 +1,198 @@
-"""What one tenant may use in a window. Windows of one length lie end to end from time zero."""
+"""What one tenant may use in a window. Windows of one length lie end to end from time zero.
 
-from collections.abc import Sequence
+TEU are counted in whole atoms, so small that every product of a factor, a weight and a pad of a
+document is a whole number of them: sums are exact, and whole numbers are quick.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Literal
+from decimal import Decimal, localcontext
 
 import msgspec
 
-from orchid.engine.admission.route import RoutePolicy
 from orchid.engine.document.money import Budget
+from orchid.engine.document.values import decimal_text
 
-Unit = Literal["teu", "usd", "output_tokens", "live_token_ms", "external_calls"]
-Amount = Decimal | int
 EVERYBODY = "*"
 TENANTS_REMEMBERED = 100_000
+ATOMS = 10**54  # a TEU; each of three declared decimals has at most 18 places
+DIGITS = 200  # more than any number of atoms that a document can ask for
 
 
-class Cap(msgspec.Struct, frozen=True):
-    """The most of one unit in a window."""
+def atoms(teu: Decimal, *factors: Decimal) -> int:
+    """Whole atoms of a TEU figure times some factors; exact for up to three declared decimals."""
+    with localcontext(prec=DIGITS):
+        return int(math.prod(factors, start=teu) * ATOMS)
 
-    unit: Unit
-    window_ms: int
-    most: Amount
+
+def teu_text(count: int) -> str:
+    """Atoms as TEU, for people."""
+    with localcontext(prec=DIGITS):
+        return decimal_text(Decimal(count) / ATOMS)
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
-    """What a request counts as, in every unit that a budget may cap."""
+    """What work counts as, in every unit that a budget may cap."""
 
-    teu: Decimal = Decimal(0)
+    teu: int = 0  # in atoms
     usd: Decimal = Decimal(0)
     output_tokens: int = 0
     live_token_ms: int = 0
     external_calls: int = 0
 
-    def of(self, unit: Unit) -> Amount:
-        amount: Amount = getattr(self, unit)
-        return amount
-
 
 NOTHING = Usage()
+Unit = str
+UNITS: tuple[Unit, ...] = Usage.__struct_fields__
 
 
-def usage_of(
-    served: RoutePolicy,
-    teu: Decimal,
-    input_tokens: int,
-    output_tokens: int,
-    held_ms: float,
-    external_calls: int,
-) -> Usage:
-    """What work on a route counts as when its tokens are held for so long."""
-    live_token_ms = round((input_tokens + output_tokens) * held_ms)
-    usd = served.usd(input_tokens, output_tokens)
-    return Usage(teu, usd, output_tokens, live_token_ms, external_calls)
+class Caps(msgspec.Struct, frozen=True):
+    """The most of each unit in one window; None where it is not capped. TEU are in atoms."""
+
+    window_ms: int
+    teu: int | None = None
+    usd: Decimal | None = None
+    output_tokens: int | None = None
+    live_token_ms: int | Decimal | None = None
+    external_calls: int | None = None
 
 
 @dataclass(slots=True)
 class Account:
-    """One tenant's use of one unit in one window: what is spent, what live attempts reserve."""
+    """What one tenant has taken in one window: what was used, and what live attempts reserve."""
 
-    spent: Amount = 0
-    reserved: Amount = 0
+    teu: int = 0  # in atoms
+    usd: Decimal = Decimal(0)
+    output_tokens: int = 0
+    live_token_ms: int = 0
+    external_calls: int = 0
 
-    def fits(self, amount: Amount, most: Amount) -> bool:
-        return self.spent + self.reserved + amount <= most
+    def add(self, usage: Usage) -> None:
+        self.teu += usage.teu
+        if usage.usd:
+            self.usd += usage.usd
+        self.output_tokens += usage.output_tokens
+        self.live_token_ms += usage.live_token_ms
+        self.external_calls += usage.external_calls
+
+    def replace(self, before: Usage, after: Usage) -> None:
+        """Turn what was reserved into what was used."""
+        self.teu += after.teu - before.teu
+        if before.usd or after.usd:
+            self.usd += after.usd - before.usd
+        self.output_tokens += after.output_tokens - before.output_tokens
+        self.live_token_ms += after.live_token_ms - before.live_token_ms
+        self.external_calls += after.external_calls - before.external_calls
+
+    def fits(self, usage: Usage, caps: Caps) -> bool:
+        """Whether so much more stays within every cap; reaching one exactly is within."""
+        return (
+            (caps.teu is None or self.teu + usage.teu <= caps.teu)
+            and (caps.usd is None or self.usd + usage.usd <= caps.usd)
+            and (
+                caps.output_tokens is None
+                or self.output_tokens + usage.output_tokens <= caps.output_tokens
+            )
+            and (
+                caps.live_token_ms is None
+                or self.live_token_ms + usage.live_token_ms <= caps.live_token_ms
+            )
+            and (
+                caps.external_calls is None
+                or self.external_calls + usage.external_calls <= caps.external_calls
+            )
+        )
+
+
+EMPTY = Account()  # of a tenant that has taken nothing; never written to
 
 
 @dataclass(slots=True)
-class _Window:
+class Window:
     """The accounts of the present window. Those of an earlier one are gone with it."""
 
-    index: int
+    begins_ms: float
+    ends_ms: float
     accounts: dict[str, Account] = field(default_factory=dict)
-
-
-Hold = tuple[Account, Unit, Amount]
 
 
 @dataclass(slots=True)
 class Budgets:
-    """All accounts. They follow the tenant, so a new generation doesn't empty them.
+    """All accounts, by length of window. They follow the tenant, whatever the generation.
 
     Beyond a hundred thousand tenants in one window the others share one account: a flood of names
     makes budgets tighter, never wider.
     """
 
-    windows: dict[tuple[int, Unit], _Window] = field(default_factory=dict)
+    windows: dict[int, Window] = field(default_factory=dict)
 
     def exhausted(
-        self, caps: tuple[Cap, ...], tenant: str, usage: Usage, now_ms: float
-    ) -> tuple[Cap, float] | None:
-        """The first cap that has no room for the usage, with the milliseconds to its reset."""
-        for cap in caps:
-            index = int(now_ms // cap.window_ms)
-            account = self.account(cap, tenant, index)
-            if not (account or Account()).fits(usage.of(cap.unit), cap.most):
-                return cap, (index + 1) * cap.window_ms - now_ms
+        self, caps: Iterable[Caps], tenant: str, usage: Usage, now_ms: float
+    ) -> float | None:
+        """Milliseconds to the reset of the first window without room; None when all have some."""
+        for each in caps:
+            if not self.account(each.window_ms, tenant, now_ms).fits(usage, each):
+                return (now_ms // each.window_ms + 1) * each.window_ms - now_ms
         return None
 
-    def account(self, cap: Cap, tenant: str, index: int) -> Account | None:
-        """What the tenant used in that window; None when nothing."""
-        window = self.windows.get((cap.window_ms, cap.unit))
-        if window is None or window.index != index:
-            return None
+    def account(self, window_ms: int, tenant: str, now_ms: float) -> Account:
+        """What the tenant has taken in the window of now; not to be written to."""
+        window = self.windows.get(window_ms)
+        if window is None or not window.begins_ms <= now_ms < window.ends_ms:
+            return EMPTY
         found = window.accounts.get(tenant)
         if found is None and len(window.accounts) >= TENANTS_REMEMBERED:
-            return window.accounts.get(EVERYBODY)
-        return found
+            found = window.accounts.get(EVERYBODY)
+        return found or EMPTY
 
     def reserve(
-        self, caps: tuple[Cap, ...], tenant: str, usage: Usage, now_ms: float
-    ) -> tuple[Hold, ...]:
-        """Hold the usage in every account of the tenant, in the window of now."""
-        holds = []
-        for cap in caps:
-            account, amount = self._opened(cap, tenant, now_ms), usage.of(cap.unit)
-            account.reserved += amount
-            holds.append((account, cap.unit, amount))
-        return tuple(holds)
+        self, caps: Iterable[Caps], tenant: str, usage: Usage, now_ms: float
+    ) -> tuple[Account, ...]:
+        """Take the usage from every window of now; the accounts that it was taken from."""
+        accounts = [self._opened(each.window_ms, tenant, now_ms) for each in caps]
+        for account in accounts:
+            account.add(usage)
+        return tuple(accounts)
 
-    def _opened(self, cap: Cap, tenant: str, now_ms: float) -> Account:
-        key, index = (cap.window_ms, cap.unit), int(now_ms // cap.window_ms)
-        window = self.windows.get(key)
-        if window is None or window.index != index:
-            window = self.windows[key] = _Window(index)
-        if tenant not in window.accounts and len(window.accounts) >= TENANTS_REMEMBERED:
-            tenant = EVERYBODY
-        return window.accounts.setdefault(tenant, Account())
-
-
-def settle(holds: tuple[Hold, ...], used: Usage) -> None:
-    """Turn what an attempt holds into what it used, in the windows that it was reserved in."""
-    for account, unit, amount in holds:
-        account.reserved -= amount
-        account.spent += used.of(unit)
+    def _opened(self, window_ms: int, tenant: str, now_ms: float) -> Account:
+        window = self.windows.get(window_ms)
+        if window is None or not window.begins_ms <= now_ms < window.ends_ms:
+            begins_ms = now_ms // window_ms * window_ms
+            window = self.windows[window_ms] = Window(begins_ms, begins_ms + window_ms)
+        found = window.accounts.get(tenant)
+        if found is None:
+            if len(window.accounts) >= TENANTS_REMEMBERED:
+                tenant = EVERYBODY
+            found = window.accounts.setdefault(tenant, Account())
+        return found
 
 
-def caps_by_tenant(budgets: Sequence[Budget]) -> tuple[dict[str, tuple[Cap, ...]], tuple[Cap, ...]]:
+def caps_by_tenant(
+    budgets: Sequence[Budget],
+) -> tuple[dict[str, tuple[Caps, ...]], tuple[Caps, ...]]:
     """The caps of each tenant that is named, and those of every other.
 
     A tenant's own cap takes the place of the general one of the same unit and window.
     """
-    general: dict[tuple[Unit, int], Cap] = {}
-    named: dict[str, dict[tuple[Unit, int], Cap]] = {}
-    for budget in budgets:
-        if budget.tenant == EVERYBODY:
-            general.update(_caps(budget))
-    for budget in budgets:
-        if budget.tenant != EVERYBODY:
-            named.setdefault(budget.tenant, dict(general)).update(_caps(budget))
-    return {tenant: tuple(caps.values()) for tenant, caps in named.items()}, tuple(general.values())
+    general = _merged(budget for budget in budgets if budget.tenant == EVERYBODY)
+    named = {budget.tenant for budget in budgets} - {EVERYBODY}
+    own = {tenant: _merged((b for b in budgets if b.tenant == tenant), general) for tenant in named}
+    return {tenant: tuple(caps.values()) for tenant, caps in own.items()}, tuple(general.values())
 
 
-def _caps(budget: Budget) -> list[tuple[tuple[Unit, int], Cap]]:
-    most: dict[Unit, Amount | None] = {
-        "teu": budget.max_teu,
-        "usd": budget.max_usd,
-        "output_tokens": budget.max_output_tokens,
-        "live_token_ms": budget.max_live_token_ms,
-        "external_calls": budget.max_external_calls,
-    }
-    window_ms = budget.window_ms
-    return [
-        ((unit, window_ms), Cap(unit, window_ms, cap))
-        for unit, cap in most.items()
-        if cap is not None
-    ]
+def _merged(budgets: Iterable[Budget], under: dict[int, Caps] | None = None) -> dict[int, Caps]:
+    """By window, what the budgets cap; what they leave open is as it was in `under`."""
+    found = dict(under or {})
+    for budget in budgets:
+        given = {
+            "teu": None if budget.max_teu is None else atoms(budget.max_teu),
+            "usd": budget.max_usd,
+            "output_tokens": budget.max_output_tokens,
+            "live_token_ms": budget.max_live_token_ms,
+            "external_calls": budget.max_external_calls,
+        }
+        capped = {unit: most for unit, most in given.items() if most is not None}
+        before = found.get(budget.window_ms, Caps(budget.window_ms))
+        found[budget.window_ms] = msgspec.structs.replace(before, **capped)
+    return found

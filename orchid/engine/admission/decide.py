@@ -8,7 +8,7 @@ import math
 
 import msgspec
 
-from orchid.engine.admission.budgets import usage_of
+from orchid.engine.admission.budgets import Usage
 from orchid.engine.admission.explain import explained
 from orchid.engine.admission.overload import NORMAL, Ladder
 from orchid.engine.admission.place import place
@@ -168,7 +168,7 @@ def _tried(
     request, cell, tenant = shape.request, shape.cell, shape.request.tenant
     action, reason = option.action, option.reason
     input_tokens, output_tokens = shape.input_tokens, shape.output_tokens
-    if cell.limits_output:
+    if cell.reserves or (ladder.rung and cell.limits_output):
         output_tokens, capped = output_allowed(shape, ladder)
         if capped and not option.bounded:
             action, reason = Action.BOUND, Reason.OUTPUT_CAPPED
@@ -179,11 +179,18 @@ def _tried(
             return Refused(Reason.CONTEXT_WINDOW)
         live_tokens = option.window_tokens
 
+    cached = request.cached_input_tokens
+    prefill_ms = (input_tokens - cached if cached < input_tokens else 0) * option.prefill_ms
+    decode_ms = output_tokens * option.decode_ms
+    service_ms = option.fixed_ms + prefill_ms + decode_ms
+    due_ms = request.arrived_ms + shape.deadline_ms
+
     # 3 place
     pool = state.pools.get(policy.pool)
     if pool is None:
         return Refused(Reason.NO_WARM_REPLICA)
-    placed = place(option, request, live_tokens, pool, policy, now_ms)
+    spare_ms = due_ms - policy.reserve_ms - service_ms - now_ms
+    placed = place(option, request, live_tokens, spare_ms, pool, policy, now_ms)
     if not isinstance(placed, tuple):
         return Refused(placed)
     replica, queue_ms, wait, full, reading = placed
@@ -196,12 +203,9 @@ def _tried(
         output_tokens, live_tokens = fitting, input_tokens + fitting
         if live_tokens > option.window_tokens:
             return Refused(Reason.CONTEXT_WINDOW)
-    cached = request.cached_input_tokens
-    prefill_ms = (input_tokens - cached if cached < input_tokens else 0) * option.prefill_ms
-    decode_ms = output_tokens * option.decode_ms
-    service_ms = option.fixed_ms + prefill_ms + decode_ms
+        decode_ms = output_tokens * option.decode_ms
+        service_ms = option.fixed_ms + prefill_ms + decode_ms
     ends_ms = now_ms + queue_ms + service_ms
-    due_ms = request.arrived_ms + shape.deadline_ms
     if ends_ms + policy.reserve_ms > due_ms and not option.bounded:
         return Refused(Reason.DEADLINE_INFEASIBLE)
 
@@ -219,19 +223,18 @@ def _tried(
 
     # 6 budgets
     charge = option.charge * (policy.input_charge * input_tokens + output_tokens)
-    caps = policy.caps.get(tenant, policy.general_caps)
+    usage, caps = None, policy.caps.get(tenant, policy.general_caps)
     if caps:
-        usage = usage_of(
-            option.served,
-            option.factor * (policy.input_weight * input_tokens + output_tokens),
-            input_tokens,
+        usage = Usage(
+            option.input_atoms * input_tokens + option.output_atoms * output_tokens,
+            option.served.usd(input_tokens, output_tokens),
             output_tokens,
-            queue_ms + service_ms,
+            round(live_tokens * (queue_ms + service_ms)),
             request.external_calls,
         )
-        exhausted = state.budgets.exhausted(caps, tenant, usage, now_ms)
-        if exhausted is not None:
-            return Refused(Reason.BUDGET_EXHAUSTED, exhausted[1])
+        reset_ms = state.budgets.exhausted(caps, tenant, usage, now_ms)
+        if reset_ms is not None:
+            return Refused(Reason.BUDGET_EXHAUSTED, reset_ms)
     if request.attempt > 1:
         attempt, retries = request.attempt, state.retries
         reset_ms = retries.exhausted(attempt, charge, live_tokens, policy.retry, now_ms)
@@ -269,6 +272,7 @@ def _tried(
         option.factor,
         policy.input_weight,
         charge,
+        usage,
         live_tokens,
         prediction,
         ends_ms - request.arrived_ms,
@@ -306,6 +310,7 @@ def _sources(
         factor=option.factor,
         input_weight=policy.input_weight,
         charge=0.0,
+        usage=None,
         live_tokens=0,
         prediction=Prediction(0.0, None, None, None),
         completion_ms=now_ms - shape.request.arrived_ms,

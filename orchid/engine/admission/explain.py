@@ -8,7 +8,7 @@ without a bound that fits there is no work to measure.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchid.engine.admission.budgets import Account, Cap, usage_of
+from orchid.engine.admission.budgets import UNITS, Account, Caps, Unit, Usage, teu_text
 from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.place import Place, ceiling_of, limit_of, place
 from orchid.engine.admission.policy import CompiledPolicy
@@ -115,7 +115,8 @@ class _Case:
         request, tokens = self.shape.request, self._live_tokens
         found: Place | Reason = Reason.NO_WARM_REPLICA
         if pool is not None:
-            found = place(self.option, request, tokens, pool, self.policy, self.now_ms)
+            spare_ms = self._spare_ms()
+            found = place(self.option, request, tokens, spare_ms, pool, self.policy, self.now_ms)
         if pool is None or not isinstance(found, tuple):
             assert isinstance(found, Reason)
             yield self._said("place", found, NOWHERE[found])
@@ -149,6 +150,12 @@ class _Case:
     def _charge(self) -> float:
         weighted = self.policy.input_charge * self.input_tokens + self.output_tokens
         return self.option.charge * weighted
+
+    def _spare_ms(self) -> float:
+        """What is left for waiting when all of the output is decoded."""
+        option, shape = self.option, self.shape
+        service_ms = option.service_ms(uncached(shape, self.input_tokens), self.output_tokens)
+        return shape.due_ms - self.policy.reserve_ms - service_ms - self.now_ms
 
     def _tokens(self) -> str:
         return f"input {self.input_tokens} + output {self.output_tokens} = {self._live_tokens}"
@@ -250,31 +257,31 @@ class _Case:
 
     # 6 budgets
     def _budgets(self) -> Iterator[Constraint]:
-        policy, request = self.policy, self.shape.request
-        caps = policy.caps.get(request.tenant, policy.general_caps)
-        held_ms = self.queue_ms + self.service_ms
-        weighted = policy.input_weight * self.input_tokens + self.output_tokens
-        usage = usage_of(
-            self.option.served,
-            self.option.factor * weighted,
-            self.input_tokens,
+        option, request = self.option, self.shape.request
+        usage = Usage(
+            option.input_atoms * self.input_tokens + option.output_atoms * self.output_tokens,
+            option.served.usd(self.input_tokens, self.output_tokens),
             self.output_tokens,
-            held_ms,
+            round(self._live_tokens * (self.queue_ms + self.service_ms)),
             request.external_calls,
         )
-        for cap in caps:
-            index = int(self.now_ms // cap.window_ms)
-            account = self.state.budgets.account(cap, request.tenant, index) or Account()
-            amount = usage.of(cap.unit)
-            over = not account.fits(amount, cap.most)
-            total = account.spent + account.reserved + amount
-            sum_ = (
-                f"{cap.unit} of tenant {request.tenant}: {account.spent} spent +"
-                f" {account.reserved} reserved + {amount} = {total}"
-            )
-            yield self._bounds("budget", over, Reason.BUDGET_EXHAUSTED, sum_, _of_window(cap))
+        for caps in self.policy.caps.get(request.tenant, self.policy.general_caps):
+            account = self.state.budgets.account(caps.window_ms, request.tenant, self.now_ms)
+            for unit in UNITS:
+                if getattr(caps, unit) is not None:
+                    yield self._budget(unit, account, usage, caps)
         if request.attempt > 1:
             yield self._retry(request.attempt)
+
+    def _budget(self, unit: Unit, account: Account, usage: Usage, caps: Caps) -> Constraint:
+        taken, amount, most = (getattr(each, unit) for each in (account, usage, caps))
+        spelled = teu_text if unit == "teu" else str
+        sum_ = (
+            f"{unit} of tenant {self.shape.request.tenant}: {spelled(taken)} taken +"
+            f" {spelled(amount)} = {spelled(taken + amount)}"
+        )
+        bound = f"{spelled(most)} in {_n(caps.window_ms / 1000.0)} s"
+        return self._bounds("budget", taken + amount > most, Reason.BUDGET_EXHAUSTED, sum_, bound)
 
     def _retry(self, attempt: int) -> Constraint:
         policy = self.policy
@@ -329,7 +336,3 @@ class _Case:
 def _n(value: float) -> str:
     """A figure to a tenth, without a needless point."""
     return f"{value:.1f}".removesuffix(".0")
-
-
-def _of_window(cap: Cap) -> str:
-    return f"{cap.most} in {_n(cap.window_ms / 1000.0)} s"

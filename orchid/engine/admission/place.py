@@ -23,11 +23,16 @@ def place(
     option: Option,
     request: AdmissionRequest,
     live_tokens: int,
+    spare_ms: float,
     pool: Pool,
     policy: CompiledPolicy,
     now_ms: float,
 ) -> Place | Reason:
-    """The replica for an option that would hold so many live tokens, or why there is none."""
+    """The replica for an option, or why there is none.
+
+    The option would hold so many live tokens, and can spare so many milliseconds for waiting: a
+    replica that says it makes nobody wait longer is as good as the best.
+    """
     if pool.plain:
         group = pool.by_route.get(option.route)
         if group is None:
@@ -40,7 +45,7 @@ def place(
         group = found
     queue = group.lane.queue
     first = not queue.queued_teu or queue.head == request.request_id
-    if first and policy.signals is None:
+    if first:
         replica = _chosen(group.replicas, request, policy)
         running, limiter, breaker = len(replica.running), replica.limiter, replica.breaker
         if (
@@ -51,7 +56,11 @@ def place(
             <= policy.live_tokens_per_device * (replica.devices or policy.devices)
             and (breaker is None or breaker.opened_ms is None or not breaker.is_open(now_ms))
         ):
-            return replica, 0.0, False, False, UNUSED
+            if policy.signals is None:
+                return replica, 0.0, False, False, UNUSED
+            reading = read_signal(replica.signal, policy.signals, now_ms)
+            if not reading.rank and reading.wait_ms <= spare_ms:
+                return replica, reading.wait_ms, False, False, reading
     return _searched(group, request, live_tokens, first, policy, now_ms)
 
 

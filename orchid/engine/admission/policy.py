@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from orchid.engine.admission.breaker import BreakerRules, breaker_rules
-from orchid.engine.admission.budgets import Cap, caps_by_tenant
+from orchid.engine.admission.budgets import Caps, caps_by_tenant
 from orchid.engine.admission.concurrency import LimitRules, limit_rules
 from orchid.engine.admission.order import OrderRules, order_rules
 from orchid.engine.admission.overload import LadderRules, ladder_rules
@@ -41,8 +41,8 @@ class CompiledPolicy:
     live_tokens_of_request: int
     max_queued_teu: float
     after_ms: tuple[int, int]
-    caps: Mapping[str, tuple[Cap, ...]]
-    general_caps: tuple[Cap, ...]
+    caps: Mapping[str, tuple[Caps, ...]]
+    general_caps: tuple[Caps, ...]
     limit: LimitRules
     signals: SignalRules | None
     breaker: BreakerRules

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from orchid.engine.admission.budgets import Usage
 from orchid.engine.segments import segment_of
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     factor: Decimal  # TEU of an output token
     input_weight: Decimal  # of an input token, in output tokens
     charge: float  # its TEU as the buckets count them
+    usage: Usage | None  # what it takes of its tenant's budgets; None where there are none
     live_tokens: int
     prediction: Prediction
     completion_ms: float  # after arrival, without the post-model reserve

@@ -4,12 +4,16 @@ from decimal import Decimal
 
 import msgspec
 
+from orchid.engine.admission.budgets import atoms
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.demand import Timing
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.money import Price
 from orchid.engine.document.quality import MODELLESS_ROUTES
 from orchid.engine.economics import upstream_usd
+
+
+FREE = Decimal(0)
 
 
 class RouteTiming(msgspec.Struct, frozen=True, gc=False):
@@ -30,6 +34,8 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     manifest: str
     price: Price | None
     charge: float  # the factor as the buckets count it
+    input_atoms: int  # TEU atoms of an input token
+    output_atoms: int  # and of an output token
     modelless: bool = False
     quantum_tokens: int = 1
     max_sequences: int | None = None
@@ -41,7 +47,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     def usd(self, input_tokens: int, output_tokens: int) -> Decimal:
         """Dollars at an external upstream; 0 on the generation's own fleet, whose ledger pays."""
         if self.price is None:
-            return Decimal(0)
+            return FREE
         return upstream_usd(self.price, input_tokens=input_tokens, output_tokens=output_tokens)
 
 
@@ -58,7 +64,7 @@ def dearest_factor(document: PolicyDocument) -> Decimal:
 
 
 def _modelless(name: str) -> RoutePolicy:
-    return RoutePolicy(name, Decimal(0), None, None, "", None, 0.0, modelless=True)
+    return RoutePolicy(name, Decimal(0), None, None, "", None, 0.0, 0, 0, modelless=True)
 
 
 def _route(document: PolicyDocument, name: str) -> RoutePolicy:
@@ -69,6 +75,8 @@ def _route(document: PolicyDocument, name: str) -> RoutePolicy:
         name=name,
         factor=factor,
         charge=float(factor),
+        input_atoms=atoms(factor, document.demand.input_weight),
+        output_atoms=atoms(factor),
         timing=_timing(model.timing) if model.timing else None,
         context_tokens=model.context_tokens,
         manifest=manifest_digest(model),

@@ -13,7 +13,7 @@ from itertools import chain
 import msgspec
 
 from orchid.engine.admission.breaker import Breaker
-from orchid.engine.admission.budgets import NOTHING, Budgets, Hold, Usage, settle, usage_of
+from orchid.engine.admission.budgets import NOTHING, Account, Budgets, Usage
 from orchid.engine.admission.concurrency import limiter_of
 from orchid.engine.admission.order import Entry
 from orchid.engine.admission.overload import Ladder, Sample
@@ -41,7 +41,7 @@ class Reservation(msgspec.Struct, frozen=True, gc=False, eq=False):
     pool: Pool
     replica: Replica | None
     buckets: Buckets
-    holds: tuple[Hold, ...]
+    accounts: tuple[Account, ...]
 
     @property
     def tenant(self) -> str:
@@ -148,18 +148,10 @@ class AdmissionState:
         pool, tenant = self.pools[offer.pool], request.tenant
         replica = pool.replicas.get(offer.replica)
         buckets = self.shares.get(policy.digest) or self._opened(policy)
-        caps = policy.caps.get(tenant, policy.general_caps)
-        holds: tuple[Hold, ...] = ()
-        if caps:
-            usage = usage_of(
-                policy.routes[offer.route],
-                offer.teu,
-                offer.input_tokens,
-                offer.output_tokens,
-                offer.prediction.queue_ms + (offer.prediction.service_ms or 0.0),
-                request.external_calls,
-            )
-            holds = self.budgets.reserve(caps, tenant, usage, now_ms)
+        accounts: tuple[Account, ...] = ()
+        if offer.usage is not None:
+            caps = policy.caps.get(tenant, policy.general_caps)
+            accounts = self.budgets.reserve(caps, tenant, offer.usage, now_ms)
         held = Reservation(
             attempt_id,
             policy,
@@ -170,7 +162,7 @@ class AdmissionState:
             pool,
             replica,
             buckets,
-            holds,
+            accounts,
         )
         self.live[attempt_id] = held
         if expires_ms < self._next_expiry_ms:
@@ -195,13 +187,12 @@ class AdmissionState:
         offer, policy = held.offer, held.policy
         route = policy.routes[offer.route]
         used = NOTHING
-        if held.holds:
-            used = usage_of(
-                route,
-                policy.teu(route, offer.input_tokens, output_tokens),
-                offer.input_tokens,
+        if held.accounts:
+            used = Usage(
+                route.input_atoms * offer.input_tokens + route.output_atoms * output_tokens,
+                route.usd(offer.input_tokens, output_tokens),
                 output_tokens,
-                max(0.0, now_ms - held.reserved_ms),
+                round(offer.live_tokens * max(0.0, now_ms - held.reserved_ms)),
                 held.decision.shape.request.external_calls,
             )
         charge = route.charge * (policy.input_charge * offer.input_tokens + output_tokens)
@@ -263,8 +254,9 @@ class AdmissionState:
         del self.live[attempt_id]
         self.ended.put(attempt_id, True)
         held.buckets.charge(offer.path, offer.lender, charge - offer.charge, now_ms)
-        if held.holds:
-            settle(held.holds, used)
+        if offer.usage is not None:
+            for account in held.accounts:
+                account.replace(offer.usage, used)
         tenant, tokens = held.decision.shape.request.tenant, offer.live_tokens
         left = self.tenants.get(tenant, 0) - tokens
         if left:

@@ -5,6 +5,7 @@ one look-up. Values that no rule names share a cell, so nobody outside can make 
 it remembers of spellings is bounded as well.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from orchid.engine.admission.budgets import atoms
 from orchid.engine.admission.recent import Recent
 from orchid.engine.admission.request import Action, AdmissionRequest, Reason, dimensions_of
 from orchid.engine.admission.route import RoutePolicy, dearest_factor
@@ -46,6 +48,8 @@ class Option(msgspec.Struct, frozen=True):
     label: str
     factor: Decimal
     charge: float  # the same as the buckets count it
+    input_atoms: int  # TEU atoms of an input token
+    output_atoms: int  # and of an output token
     served: RoutePolicy
     manifest: str
     fixed_ms: float
@@ -83,6 +87,7 @@ class Cell(msgspec.Struct, frozen=True):
     deferral: Deferral | None
     capped_output_tokens: int | None
     reserved_output_tokens: int | None
+    reserves: bool  # a percentile instead of the cap
     limits_output: bool  # one of the two is given
     options: tuple[Option, ...]
     compact_first: tuple[Option, ...]  # in the order of the overload rung that prefers fallbacks
@@ -205,6 +210,7 @@ class DecisionTable:
             deferral=traffic.deferral if traffic else None,
             capped_output_tokens=capped,
             reserved_output_tokens=reserved,
+            reserves=reserved is not None,
             limits_output=reserved is not None or capped is not None,
             options=options,
             compact_first=_overloaded(first) + tuple(o for o in options if o not in first),
@@ -295,15 +301,16 @@ class DecisionTable:
         if not served.modelless and place.modality not in served.modality:
             refused = Reason.SHAPE_OVER_LIMIT
         timing = served.timing
-        if factor is None:
-            factor = served.factor if pad == ONE else served.factor * pad
+        price = (served.factor, pad) if factor is None else (factor,)
         return Option(
             route=route,
             action=action,
             reason=reason,
             label=label or route,
-            factor=factor,
-            charge=float(factor),
+            factor=math.prod(price, start=ONE) if pad != ONE else price[0],
+            charge=float(math.prod(price, start=ONE)),
+            input_atoms=atoms(self._document.demand.input_weight, *price),
+            output_atoms=atoms(ONE, *price),
             served=served,
             manifest=served.manifest,
             fixed_ms=timing.fixed_ms if timing else 0.0,
