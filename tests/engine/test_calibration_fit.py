@@ -105,6 +105,22 @@ def test_lengths_that_move_together_tell_nothing_of_the_input_weight() -> None:
         fit_demand(together, "full")
 
 
+def test_times_that_follow_no_length_are_no_demand_model() -> None:
+    dice = np.random.default_rng(11)
+    noise = [
+        AttemptSample("full", int(x), 0, int(z), float(10 ** dice.uniform(-6, 9)))
+        for x, z in dice.integers(1, 5000, (150, 2))
+    ]
+    with pytest.raises(NotIdentifiableError, match="times hardly follow"):
+        fit_demand(noise, "full")
+
+
+def test_reading_that_costs_nothing_has_no_weight_to_state() -> None:
+    free = [replace(s, accelerator_ms=5.0 * s.output_tokens) for s in World().attempts(300, 12)]
+    with pytest.raises(NotIdentifiableError, match="work of reading"):
+        fit_demand(free, "full")
+
+
 def test_too_few_attempts_are_counted() -> None:
     with pytest.raises(NotIdentifiableError, match="3 measured attempts of the 20"):
         fit_demand(same("full", 3), "full")

@@ -23,7 +23,7 @@ from orchid.engine.calibration.fit import Estimate, NotIdentifiableError
 @click.option("--runtime", help="Goes into `fitted`; default: that of the document's reference.")
 @click.option("--hardware", default=NOT_STATED, help="Goes into `fitted`.")
 @click.option("--nominal", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.999))
-@click.option("--limit", default=200_000, show_default=True, type=click.IntRange(1, 2_000_000))
+@click.option("--limit", default=100_000, show_default=True, type=click.IntRange(1, 2_000_000))
 @json_option
 @click.pass_context
 def fit(

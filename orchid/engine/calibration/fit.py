@@ -1,5 +1,6 @@
 """Fit of the demand model's factors from measured attempts, with what the data can't tell said."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,9 @@ from orchid.engine.calibration.solve import (
 LEAST_ATTEMPTS = 20
 #: Least singular value over the largest at which parameters count as told apart.
 LEAST_APART = 0.02
+ROUNDING = 1e-9
+#: Variance of a logarithm at which a 95 % interval reaches from a tenth to ten times the figure.
+VAGUE_LOG_VARIANCE = (math.log(10) / 1.96) ** 2
 
 
 class NotIdentifiableError(ValueError):
@@ -147,15 +151,37 @@ def _solved(
         solution = solve(table)
         apart, parameter = weakest(solution)
         if apart >= LEAST_APART:
-            return solution, table, samples
+            vague = _vaguest(solution, table, reference)
+            if vague is None:
+                return solution, table, samples
+            parameter = vague
         route = _route_of(parameter, table)
         if route in (None, reference):
             raise NotIdentifiableError(
-                f"input and output lengths of {reference} move together or hardly at all, so the"
-                " work of reading can't be told from that of writing: measure more shapes"
+                f"input and output lengths of {reference} move together or hardly at all, or its"
+                " times hardly follow them, so the work of reading can't be told from that of"
+                " writing: measure more shapes"
             )
-        not_fitted[route or ""] = "its lengths vary too little to tell a token from a fixed part"
+        not_fitted[route or ""] = (
+            "its lengths vary too little, or its times hardly follow them, to tell a token from a"
+            " fixed part"
+        )
         samples = [sample for sample in samples if sample.route != route]
+
+
+def _vaguest(solution: Solution, table: Table, reference: str) -> int | None:
+    """The parameter whose 95 % interval is too wide to be a figure at all; None where none is.
+
+    The shared weight first, then the reference's slope, then the factors against it.
+    """
+    if solution.weight_at_a_bound:
+        return 0
+    spread, base = covariance(solution), 1 + table.routes.index(reference)
+    variances = {0: spread[0, 0], base: spread[base, base]}
+    for i in range(1, 1 + len(table.routes)):
+        if i != base:
+            variances[i] = spread[i, i] + spread[base, base] - 2 * spread[i, base]
+    return next((i for i, v in variances.items() if not -ROUNDING <= v <= VAGUE_LOG_VARIANCE), None)
 
 
 def _route_of(parameter: int, table: Table) -> str | None:
@@ -195,7 +221,7 @@ def _estimates(solution: Solution, table: Table, reference: str, level: float) -
     factors = {}
     for i, route in enumerate(table.routes, start=1):
         variance = spread[i, i] + spread[base, base] - 2 * spread[i, base]
-        factors[route] = estimate(logs[i - 1] - logs[base - 1], max(variance, 0.0))
+        factors[route] = estimate(logs[i - 1] - logs[base - 1], variance)
     weight = estimate(solution.theta[0], spread[0, 0])
     return _Estimates(weight, factors, estimate(logs[base - 1], spread[base, base]))
 

@@ -22,6 +22,7 @@ PASSES: tuple[tuple[Literal["soft_l1", "cauchy"], float], ...] = (
     ("cauchy", CAUCHY),
 )
 MAD_TO_SIGMA = 1.4826
+MOST_STEPS = 200  # far more than sound data take; hopeless data would go on for long
 LEAST_SIGMA = 1e-6  # exact data have no scale of their own
 START_WEIGHT = 0.25
 WEIGHT_LOG_BOUNDS = (float(np.log(1e-6)), float(np.log(1e3)))
@@ -58,6 +59,12 @@ class Solution:
         return float(np.exp(self.theta[0]))
 
     @property
+    def weight_at_a_bound(self) -> bool:
+        """The best weight is none at all, or beyond any that was ever measured."""
+        low, high = WEIGHT_LOG_BOUNDS
+        return not low + 1e-3 < self.theta[0] < high - 1e-3
+
+    @property
     def slopes(self) -> Floats:
         return np.exp(self.theta[1 : 1 + len(self.unit)])
 
@@ -88,6 +95,7 @@ def solve(table: Table) -> Solution:
             loss=loss,
             f_scale=tuning * sigma,
             x_scale="jac",
+            max_nfev=MOST_STEPS,
         )
         theta, residual = found.x, _residual(found.x, table, unit)
         sigma = max(MAD_TO_SIGMA * float(np.median(np.abs(residual))), LEAST_SIGMA)
@@ -158,5 +166,7 @@ def log_interval(
     log_value: float, variance: float, freedom: int, level: float
 ) -> tuple[float, float]:
     """Two-sided Student interval of a logarithm, back on its own scale."""
-    reach = float(special.stdtrit(max(freedom, 1), (1 + level) / 2)) * float(np.sqrt(variance))
+    reach = float(special.stdtrit(max(freedom, 1), (1 + level) / 2)) * float(
+        np.sqrt(max(variance, 0.0))
+    )
     return float(np.exp(log_value - reach)), float(np.exp(log_value + reach))
