@@ -160,20 +160,17 @@ def deny_never(subject: Subject) -> Told:
 def fallback_drops_validator(subject: Subject) -> Told:
     """Validation that is mandatory on the asked route is so on the one that answers instead."""
     models = subject.document.models
-    for i, rule in subject.allowing:
-        if rule.from_ in models and rule.to in models:
-            needed = models[rule.from_].validator
-            if needed is not None and models[rule.to].validator is None:
-                yield (
-                    f"/fallback/{i}",
-                    f"{rule.from_} is validated by {needed}, {rule.to} by nothing",
-                )
+    for i, asked, other in subject.pairs():
+        needed = models[asked].validator
+        if needed is not None and models[other].validator is None:
+            yield f"/fallback/{i}", f"{asked} is validated by {needed}, {other} by nothing"
 
 
 def cached_fallback_without_cache(subject: Subject) -> Told:
     models = subject.document.models
     for i, rule in subject.allowing:
-        if rule.to == "cached" and rule.from_ in models and models[rule.from_].cacheable is None:
+        asked = models.get(rule.from_ or "")
+        if rule.to == "cached" and asked is not None and asked.cacheable is None:
             yield (
                 f"/fallback/{i}",
                 f"answers of {rule.from_} are never kept: it declares nothing as cacheable",
@@ -193,15 +190,13 @@ def fallback_not_accepted(subject: Subject) -> Told:
 
 def fallback_outside_cell(subject: Subject) -> Told:
     models = subject.document.models
-    for i, rule in subject.allowing:
-        if rule.from_ not in models or rule.to not in models:
-            continue
-        needed, served = models[rule.from_].privacy_cells, models[rule.to].privacy_cells
+    for i, asked, other in subject.pairs():
+        needed, served = models[asked].privacy_cells, models[other].privacy_cells
         missing = sorted(set(needed) - set(served)) if served else []
         if missing or (served and not needed):
             yield (
                 f"/fallback/{i}",
-                f"{rule.to} serves only the cells {names(served)}, {rule.from_} serves "
+                f"{other} serves only the cells {names(served)}, {asked} serves "
                 f"{names(needed) or 'every cell'}",
             )
 

@@ -103,11 +103,12 @@ def gate_window_under_step(subject: Subject) -> Told:
 def gate_window_short(subject: Subject) -> Told:
     """A window in which fewer requests arrive than a verdict needs never gets one."""
     gates, eligible = subject.document.gates, subject.document.contract.eligible
-    needed = [
+    needed: list[tuple[str, int, int, Where]] = [
         (f"/gates/{name}", gate.window_ms, gate.minimum_sample, eligible)
-        for name, gate in (*_latency(subject), ("attainment", gates.attainment))
+        for name, gate in _latency(subject)
     ]
-    cost = gates.cost_per_success_usd
+    whole, cost = gates.attainment, gates.cost_per_success_usd
+    needed.append(("/gates/attainment", whole.window_ms, whole.minimum_sample, eligible))
     needed.append(("/gates/cost_per_success_usd", cost.window_ms, cost.minimum_successes, eligible))
     needed += [
         (

@@ -112,6 +112,13 @@ class Subject:
         """The rules that allow a fallback, with their places in the document."""
         return tuple((i, rule) for i, rule in enumerate(self.document.fallback) if not rule.deny)
 
+    def pairs(self) -> Iterator[tuple[int, str, str]]:
+        """Place, asked route and other route of each rule between two routes with a model."""
+        models = self.document.models
+        for i, rule in self.allowing:
+            if rule.from_ in models and rule.to in models:
+                yield i, str(rule.from_), str(rule.to)
+
     @cached_property
     def allowances(self) -> SelectorIndex:
         return SelectorIndex([rule.where for _, rule in self.allowing])

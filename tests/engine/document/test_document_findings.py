@@ -7,7 +7,8 @@ import pytest
 
 from orchid.engine.document.consistency import ERRORS, WARNINGS, Finding, RouteUtility, find
 from orchid.engine.document.load import DocumentErrors, LoadedDocument, load_document
-from tests.engine.document.finding_cases import CASES, SHORT, Case, Edits, edited
+from tests.engine.document.finding_cases.case import SHORT, Case, Edits, edited
+from tests.engine.document.finding_cases.every_case import CASES
 
 WARNED = {
     "demand_over_fleet_spike",
