@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from orchid.cli.output import json_option, show
+from orchid.cli.policy.evidence import evidence_of
 from orchid.cli.policy.reading import document_argument, loaded
 from orchid.engine.document.consistency import find
 from orchid.engine.document.reference import reference_markdown
@@ -16,12 +17,25 @@ from orchid.engine.document.schema import json_schema
 
 @click.command()
 @click.argument("file", type=document_argument)
+@click.option("--base", type=document_argument, help="The document that serves now.")
+@click.option(
+    "--evidence", type=document_argument, help="Quality evidence (orchid.evidence/v1) to hold up."
+)
 @json_option
 @click.pass_context
-def check(ctx: click.Context, file: Path, as_json: bool) -> None:
-    """Validate FILE. Exit code: 0 sound, 1 contradicts itself, 3 can't be read as a document."""
+def check(
+    ctx: click.Context, file: Path, base: Path | None, evidence: Path | None, as_json: bool
+) -> None:
+    """Validate FILE. Exit code: 0 sound, 1 contradicts itself, 3 can't be read as a document.
+
+    With --base also against what serves now, with --evidence also against what is known of routes.
+    """
     document = loaded(file)
-    findings = find(document.document)
+    findings = find(
+        document.document,
+        base=loaded(base).document if base else None,
+        evidence=evidence_of(evidence, document.document) if evidence else (),
+    )
     data = {
         "product": document.document.product,
         "digest": document.digest,
@@ -33,7 +47,9 @@ def check(ctx: click.Context, file: Path, as_json: bool) -> None:
 
 def findings_text(data: dict[str, Any]) -> str:
     lines = [f"{data['product']} {data['digest']}"]
-    lines += [f"  {f['severity']}: {f['pointer']}: {f['text']}" for f in data["findings"]]
+    lines += [
+        f"  {f['severity']}: {f['pointer']}: {f['text']} [{f['code']}]" for f in data["findings"]
+    ]
     return "\n".join(lines if data["findings"] else [*lines, "  no contradictions"])
 
 

@@ -67,6 +67,6 @@ def diff_text(data: dict[str, Any]) -> str:
 def changes_text(data: dict[str, Any]) -> str:
     if not data["changes"]:
         return "No change."
-    rows = [(change["category"], change["words"]) for change in data["changes"]]
+    rows = [(c["category"], c["direction"], c["words"]) for c in data["changes"]]
     needed = ", ".join(f"{n} {role}" for role, n in data["required_approvals"].items())
-    return f"{table(('category', 'change'), rows)}\nApprovals it needs: {needed}"
+    return f"{table(('category', 'asks', 'change'), rows)}\nApprovals it needs: {needed}"

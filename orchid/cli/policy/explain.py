@@ -11,14 +11,10 @@ from orchid.cli.output import json_option, show, table
 from orchid.cli.policy.explain_request import request_explained, request_text
 from orchid.cli.policy.reading import DECIMAL, document_argument, figure, loaded, number, share
 from orchid.engine.capacity import (
-    SPIKE_FACTOR,
     Load,
-    candidate_overlap,
     equal_price_share,
-    group_loss,
     safe_teu_per_s,
-    spike,
-    steady,
+    trials,
 )
 from orchid.engine.document.load import LoadedDocument
 from orchid.engine.document.model import PolicyDocument
@@ -60,12 +56,7 @@ def explained(
         "digest": loaded_document.digest,
         "demand": demand(document),
         "equal_price_share": equal_price_share(document),
-        "capacity": {
-            "steady": load(steady(document)),
-            f"spike_{SPIKE_FACTOR}x": load(spike(document)),
-            "group_loss": load(group_loss(document)),
-            "candidate_overlap": load(candidate_overlap(document)),
-        },
+        "capacity": {name: load(found) for name, found in trials(document).items()},
         "headroom": headroom(document),
         "ledger_usd_per_h": ledger,
         "cost_per_success_max_usd": bound,

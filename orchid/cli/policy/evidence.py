@@ -1,0 +1,50 @@
+"""Quality evidence from a file, as far as a document can be checked against it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from orchid.engine.document.canonical import manifest_digest
+from orchid.engine.document.findings import RouteUtility
+from orchid.engine.document.model import PolicyDocument
+
+
+class Piece(msgspec.Struct):
+    """The part of `orchid.evidence/v1` that findings ask for; other fields are passed over."""
+
+    route: str
+    where: dict[str, str | list[str]]
+    mean: float
+    manifest: str | None = None
+
+
+def evidence_of(file: Path, document: PolicyDocument) -> tuple[RouteUtility, ...]:
+    """What the file knows of the very models that the document pins.
+
+    Raises click.ClickException where the file is neither a piece of evidence nor a set of them.
+    """
+    try:
+        pieces = msgspec.convert(_items(json.loads(file.read_bytes())), list[Piece])
+    except (ValueError, msgspec.ValidationError) as error:
+        raise click.ClickException(
+            f"{file} is no evidence (orchid.evidence/v1): {error}"
+        ) from error
+    pinned = {name: manifest_digest(model) for name, model in document.models.items()}
+    return tuple(
+        RouteUtility(
+            piece.route,
+            {k: v if isinstance(v, str) else tuple(v) for k, v in piece.where.items()},
+            piece.mean,
+        )
+        for piece in pieces
+        if piece.route in pinned and piece.manifest in (None, pinned[piece.route])
+    )
+
+
+def _items(content: Any) -> Any:
+    if not isinstance(content, dict):
+        return content
+    return content.get("items") or content.get("evidence") or [content]
