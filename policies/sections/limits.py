@@ -10,7 +10,8 @@ from orchid.engine.document.limits import ShareNode
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.overload import OverloadStep, Thresholds
 
-INDENT = "\u2003"
+#: Spaces at which no line breaks.
+INDENT = "\u00a0" * 4
 DOES = {
     "stop_shadow": "stops shadow, profiling and optional evaluation",
     "defer_async": "defers work that need not be answered at once",

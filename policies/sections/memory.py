@@ -15,7 +15,8 @@ def residency_table(document: PolicyDocument) -> Table | None:
     ledger = memory.residency(document.fleet)
     if ledger is None:
         return None
-    lines = [(name.replace("_", " "), f"{gib:f}") for name, gib in ledger.lines.items()]
+    largest = sorted(ledger.lines.items(), key=lambda line: -line[1])
+    lines = [(name.replace("_", " "), f"{gib:f}") for name, gib in largest]
     closing = "closes exactly" if ledger.closes else f"{ledger.remainder_gib:f} unaccounted"
     return Table(
         "Memory of one device",

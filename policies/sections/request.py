@@ -53,6 +53,11 @@ class Trial:
         return MOST_LOAD
 
     @property
+    def is_particular(self) -> bool:
+        """Whether something beside the class is asked for."""
+        return any(field.value for field in self.fields if not field.choices)
+
+    @property
     def words(self) -> str:
         """The same question on a command line."""
         given = {field.name: field.value for field in self.fields} | {"load": self.load}

@@ -11,6 +11,7 @@ from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.routing import Cascade
 from orchid.engine.document.wording import selector_words
 from orchid.engine.routing import class_route, void_reasons
+from orchid.engine.segments import matches, segment_of
 from orchid.engine.timing import deadline_ms
 
 
@@ -67,10 +68,13 @@ def both_table(document: PolicyDocument) -> Table | None:
 def _both(document: PolicyDocument, cascade: Cascade, name: str) -> tuple[str, ...] | None:
     """None for a class that the cascade doesn't concern."""
     declared = document.classes[name]
-    if class_route(document, name) != cascade.large:
+    lengths = declared.input_tokens, declared.max_output_tokens
+    segment = segment_of(document, name, *lengths, {})
+    never = any(matches(where, segment) for where in document.routing.always_large)
+    if never or class_route(document, name) != cascade.large:
         return None
     deadline = float(deadline_ms(document, name))
-    work = Work(declared.input_tokens, declared.max_output_tokens, deadline)
+    work = Work(*lengths, deadline)
     both = both_calls(document, cascade, work)
     return None if both is None else (name, *_cells(both))
 

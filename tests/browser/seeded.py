@@ -11,8 +11,9 @@ from django.utils import timezone
 from accounts.guard import Actor, person
 from accounts.models import Credential, User
 from accounts.services import seal_audit
-from gates.models import Evaluation, Window
+from gates.models import DecisionDiff, Evaluation, Window
 from gates.services import evaluate, push_evidence_set
+from gates.services.recorded_diff import compute
 from ingest import services
 from ingest.models import Batch, Source
 from ingest.services import SourceKey, accept
@@ -62,6 +63,8 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     publish(actor("dee"), decided)
     runs(product, Publication.objects.get(product=product, number=2))
     waiting = proposed(product, "A shorter queue", queued=7000)
+    for diff in DecisionDiff.objects.all():
+        compute(diff.pk)
     seal_audit()
     return pages(decided, waiting)
 
@@ -70,6 +73,7 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
     batch = Batch.objects.filter(kind="edge").latest("id")
     source = Source.objects.get(kind="statistics")
     evaluation = Evaluation.objects.latest("id")
+    diff = DecisionDiff.objects.filter(changed__gt=0).latest("id")
     inside = [
         ("ben", ""),
         ("ben", "gates/"),
@@ -81,6 +85,10 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ana", "generations/1/"),
         ("ana", f"generations/{waiting.generation.number}/revise"),
         ("ana", "generations/2/diff/1/"),
+        ("ana", "generations/1/?what_if=short_assistant+%2B60%25%2C+lose+1+group&at=24"),
+        ("ana", "generations/2/try"),
+        ("ana", "generations/2/try?class=short_assistant&deadline_in_ms=400&load=1500"),
+        ("ana", f"decision-diffs/{diff.pk}/"),
         ("ana", "proposals/"),
         ("ben", f"proposals/{decided.pk}/"),
         ("dee", f"proposals/{waiting.pk}/"),

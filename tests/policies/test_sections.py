@@ -89,6 +89,13 @@ def test_a_cascade_pays_up_to_its_break_even() -> None:
     assert (str(facts.ratio), str(facts.break_even), facts.is_declared) == ("0.45", "0.55", False)
 
 
+def test_room_for_both_calls_is_looked_at_where_small_may_be_asked_first() -> None:
+    table = routing.both_table(DOCUMENT)
+    assert table is not None
+    # Long assistants are always large, and the other classes ask for other routes.
+    assert [row[0] for row in table.rows] == ["short_assistant"]
+
+
 def test_a_level_of_the_share_tree_has_its_part_of_the_whole() -> None:
     table = limits.shares_table(DOCUMENT)
     assert table is not None
