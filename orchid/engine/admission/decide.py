@@ -281,6 +281,7 @@ def _tried(
         wait,
         reading.standing,
         reading.age_ms,
+        option.early_stop,
     )
 
 

@@ -171,6 +171,7 @@ class Offer(msgspec.Struct, frozen=True, gc=False):
     wait: bool  # admitted to the bounded queue, not yet to the pool
     signal: str = "unused"
     signal_age_ms: float | None = None
+    early_stop: str | None = None  # version of the stop that may end its answer early
 
     @property
     def teu(self) -> Decimal:

@@ -26,6 +26,7 @@ from orchid.engine.segments import (
     OUTPUT_BUCKET,
     bucket_name,
     fallbacks_for,
+    matches,
     preferred_route,
 )
 
@@ -62,6 +63,7 @@ class Option(msgspec.Struct, frozen=True):
     window_tokens: int  # input and output together: the context window, or what has none
     path: tuple[int, ...]
     refused: Reason | None = None
+    early_stop: str | None = None  # version of the stop that may end its answers early
 
     def service_ms(self, uncached_tokens: int, output_tokens: int) -> float:
         """Time on a warm replica without a wait; 0 where the route declares none."""
@@ -323,7 +325,16 @@ class DecisionTable:
             window_tokens=NO_WINDOW if served.context_tokens is None else served.context_tokens,
             path=self._path(place, traffic, route),
             refused=refused,
+            early_stop=self._early_stop(route, place),
         )
+
+    def _early_stop(self, route: str, place: "_Place") -> str | None:
+        """A stop that the contract accepts, and whose evidence covers this segment."""
+        model = self._document.models.get(route)
+        stop = model.early_stop if model else None
+        if stop is None or not self._accepts("early_terminated"):
+            return None
+        return stop.version if matches(stop.where, place.dimensions) else None
 
     def _calibration(self, route: str, place: "_Place") -> tuple[Decimal, bool]:
         """The factor that calibration puts on this shape's estimates, and whether it forbids it."""
@@ -396,6 +407,8 @@ def _named_values(document: PolicyDocument) -> dict[str, frozenset[str]]:
     wheres += [rule.where for rule in document.routing.rules]
     wheres += list(document.routing.always_large)
     wheres += [floor.where for floor in document.segments.floors]
+    stops = (model.early_stop for model in document.models.values())
+    wheres += [stop.where for stop in stops if stop is not None]
     wheres += [traffic.dimensions for traffic in document.classes.values()]
     found: dict[str, set[str]] = {}
     for where in wheres:

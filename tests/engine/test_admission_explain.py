@@ -1,0 +1,145 @@
+"""Explanations: every constraint with its arithmetic, never another verdict than decided."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchid.engine.admission.decide import decide
+from orchid.engine.admission.overload import Ladder
+from orchid.engine.admission.request import Action, AdmissionRequest, Constraint, Decision, Reason
+from orchid.engine.admission.state import AdmissionState, idle_state
+from tests.small_policy import small_policy
+
+NOW = 1_000_000.0
+POLICY = small_policy(
+    admission__shares={"tenant_class/standard": {"guaranteed": 0.5, "ceiling": 0.5}},
+    admission__max_queued_teu=200,
+    admission__live_tokens={"per_device": 9000, "per_tenant": 7000, "per_request": 5000},
+    budgets=[{"tenant": "*", "window": "10s", "max_teu": 1500, "max_output_tokens": 900}],
+    contract__post_model_reserve_ms=60,
+    fallback=[
+        {"from": "full", "to": "compact", "where": {"tenant_class": "standard"}},
+        {"from": "compact", "to": "retrieval_only", "where": {"task": "form"}},
+        {"deny": True, "where": {"task": "form", "tenant_class": "premium"}},
+    ],
+    admission__conservative_route="full",
+)
+
+
+def told(request: AdmissionRequest, state: AdmissionState) -> Decision:
+    return decide(request, state, POLICY, NOW, explain=True)
+
+
+def of(option: str, decision: Decision) -> list[Constraint]:
+    return [found for found in decision.explained if found.option == option]
+
+
+def test_the_time_is_spelled_out_against_what_is_left() -> None:
+    state = idle_state(POLICY, slots=1)
+    state.pools["one"].replicas["one"].dispatch("b", 100.0, NOW)
+    given = {"input_tokens": 2048, "max_output_tokens": 64, "deadline_ms": 1000}
+    decision = told(AdmissionRequest("r", "chat", NOW, **given), state)
+    time = next(found for found in of("full", decision) if found.step == "time")
+    assert time.reason is Reason.DEADLINE_INFEASIBLE
+    assert time.text == (
+        "queue 100 + prefill 160 + decode 1280 + reserve 60 = 1600 ms > 1000 ms left"
+    )
+    bound = next(found for found in of("full bounded", decision) if found.step == "time")
+    assert bound.text == (
+        "680 ms left for decoding, quanta of 8 tokens take 160 ms: 32 of 64 tokens"
+    )
+
+
+def test_each_ceiling_and_each_budget_is_its_own_line() -> None:
+    decision = told(AdmissionRequest("r", "chat", NOW, "acme"), idle_state(POLICY, slots=1))
+    texts = [found.text for found in of("full", decision)]
+    assert "input 128 + output 20 = 148 <= 5000 tokens of a request" in texts
+    assert "tenant acme: 0 held + 148 = 148 tokens <= 7000" in texts
+    assert "teu of tenant acme: 0 taken + 52 = 52 <= 1500 in 10 s" in texts
+    assert "output_tokens of tenant acme: 0 taken + 20 = 20 <= 900 in 10 s" in texts
+    assert "one runs 0 of at most 4" in texts
+
+
+def test_a_prohibited_fallback_says_for_whom() -> None:
+    request = AdmissionRequest("r", "form", NOW, tenant_class="premium")
+    (found,) = of("compact", told(request, idle_state(POLICY)))
+    assert found.reason is Reason.FALLBACK_PROHIBITED
+    assert "task=form|tenant_class=premium" in found.text
+
+
+def test_what_a_rung_stops_is_named_with_the_rung() -> None:
+    policy = small_policy(classes__form__purpose="shadow")
+    state = idle_state(policy)
+    state.ladders[policy.digest] = Ladder(rung=1, name="stop_shadow", stops_optional=True)
+    request = AdmissionRequest("r", "form", NOW)
+    decision = decide(request, state, policy, NOW, explain=True)
+    assert decision.reason is Reason.OVERLOAD
+    assert decision.explained[0].text == "the rung stop_shadow takes no shadow work"
+
+
+@st.composite
+def states(draw: Any) -> AdmissionState:
+    """A pool with some attempts on it, made by decisions, and perhaps a rung in force."""
+    slots, count = draw(st.integers(0, 3)), draw(st.integers(0, 6))
+    state = idle_state(POLICY, slots=slots, replicas=draw(st.integers(1, 2)))
+    for n in range(count):
+        shape = {"input_tokens": draw(st.integers(0, 4000)), "max_output_tokens": 20}
+        request = AdmissionRequest(f"b{n}", "chat", NOW, draw(TENANTS), deadline_ms=9e5, **shape)
+        decision = decide(request, state, POLICY, NOW)
+        if decision.offer is not None and not decision.offer.wait:
+            state.reserve(f"b{n}", decision, POLICY, NOW, NOW + 1e6)
+        elif decision.offer is not None:
+            state.enqueue(decision, POLICY)
+    rung = draw(st.sampled_from([0, 4, 5]))
+    compact = frozenset({"full"}) if rung else frozenset[str]()
+    state.ladders[POLICY.digest] = Ladder(rung=rung, compact=compact, refuses_waiting=rung == 5)
+    return state
+
+
+TENANTS = st.sampled_from(["acme", "other"])
+REQUESTS = st.builds(
+    AdmissionRequest,
+    request_id=st.sampled_from(["r1", "b1", "b5"]),
+    class_=st.sampled_from(["chat", "form", "unheard"]),
+    arrived_ms=st.just(NOW),
+    tenant=TENANTS,
+    tenant_class=st.sampled_from([None, "standard", "premium"]),
+    input_tokens=st.integers(0, 17_000) | st.none(),
+    max_output_tokens=st.integers(1, 400) | st.none(),
+    deadline_ms=st.floats(1, 20_000),
+    attempt=st.sampled_from([1, 1, 2, 9]),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(REQUESTS, states())
+def test_the_first_failing_constraint_is_the_reason_of_the_decision(
+    request: AdmissionRequest, state: AdmissionState
+) -> None:
+    decision, plain = told(request, state), decide(request, state, POLICY, NOW)
+    assert (decision.action, decision.reason, decision.offer) == (
+        plain.action,
+        plain.reason,
+        plain.offer,
+    )
+    # By option, both name the same first no: the plain decision stops there, the other goes on.
+    first = {found.option: found.reason for found in reversed(decision.explained) if found.reason}
+    for found in plain.explained:
+        assert first.pop(found.option) is found.reason
+    if decision.action is Action.REJECT and decision.shape.cell.known:
+        requested = of(decision.shape.route, decision)
+        assert next(found.reason for found in requested if found.reason) is decision.reason
+
+
+@settings(max_examples=100, deadline=None)
+@given(REQUESTS, states())
+def test_an_admitted_option_has_no_constraint_that_says_no(
+    request: AdmissionRequest, state: AdmissionState
+) -> None:
+    decision = told(request, state)
+    offer = decision.offer
+    if offer is not None:
+        label = f"{offer.route} bounded" if offer.action is Action.BOUND else offer.route
+        assert of(label, decision)
+        assert all(found.reason is None for found in of(label, decision))
