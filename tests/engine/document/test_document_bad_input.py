@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from hypothesis import given as generated
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from orchid.engine.document.bounds import MAX_BYTES
@@ -329,7 +329,7 @@ def told(document: Any) -> list[DocumentError]:
     return []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @generated(st.sampled_from(PLACES), JSON_VALUES)
 def test_any_value_anywhere_is_read_or_told(path: tuple[Any, ...], value: Any) -> None:
     assert all(error.allowed and error.code for error in told(replaced(path, value)))

@@ -1,5 +1,6 @@
 """What single keys allow beside each other, and what holds where they are absent."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ from orchid.engine.document.every_key import every_key
 from orchid.engine.document.load import LoadedDocument, load_document
 from orchid.engine.document.model import PolicyDocument
 from tests.reference_document import changed
+
+#: Documents from before the schema had these keys.
+APPROVED = Path(__file__).parent / "approved"
 
 
 def with_value(pointer: str, value: Any) -> dict[str, Any]:
@@ -57,11 +61,12 @@ def test_a_rung_keeps_the_defaults_that_it_does_not_name() -> None:
     assert (named.leave, named.steady_for_ms) == (usual.leave, usual.steady_for_ms)
 
 
-def test_absent_protection_is_what_was_decided_before(loaded_reference: LoadedDocument) -> None:
-    admission = loaded_reference.document.admission
+def test_absent_protection_is_what_was_decided_before() -> None:
+    before = load_document((APPROVED / "orchid-serve-generation-1.yaml").read_text()).document
+    admission = before.admission
     assert (admission.signals, admission.affinity) == (None, None)
     assert admission.retry.count == ("attempts", "teu", "live_tokens")
-    full = loaded_reference.document.models["full"]
+    full = before.models["full"]
     assert (full.streaming, full.pinned, full.over_budget_input) == (
         "after_validation",
         True,
