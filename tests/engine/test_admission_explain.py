@@ -38,7 +38,7 @@ def of(option: str, decision: Decision) -> list[Constraint]:
 def test_the_time_is_spelled_out_against_what_is_left() -> None:
     state = idle_state(POLICY, slots=1)
     state.pools["one"].replicas["one"].dispatch("b", 100.0, NOW)
-    given = {"input_tokens": 2048, "max_output_tokens": 64, "deadline_ms": 1000}
+    given: Any = {"input_tokens": 2048, "max_output_tokens": 64, "deadline_ms": 1000}
     decision = told(AdmissionRequest("r", "chat", NOW, **given), state)
     time = next(found for found in of("full", decision) if found.step == "time")
     assert time.reason is Reason.DEADLINE_INFEASIBLE
@@ -84,7 +84,7 @@ def states(draw: Any) -> AdmissionState:
     slots, count = draw(st.integers(0, 3)), draw(st.integers(0, 6))
     state = idle_state(POLICY, slots=slots, replicas=draw(st.integers(1, 2)))
     for n in range(count):
-        shape = {"input_tokens": draw(st.integers(0, 4000)), "max_output_tokens": 20}
+        shape: Any = {"input_tokens": draw(st.integers(0, 4000)), "max_output_tokens": 20}
         request = AdmissionRequest(f"b{n}", "chat", NOW, draw(TENANTS), deadline_ms=9e5, **shape)
         decision = decide(request, state, POLICY, NOW)
         if decision.offer is not None and not decision.offer.wait:
