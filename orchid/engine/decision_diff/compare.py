@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from orchid.engine.admission.request import Decision
 from orchid.engine.decision_diff.arrivals import Arrival, Arrivals, in_order
 from orchid.engine.decision_diff.course import Course
 from orchid.engine.decision_diff.fleet import policy_of
 from orchid.engine.decision_diff.recorded import Recorded, moment_text
-from orchid.engine.decision_diff.result import DecisionDiff, Mode
+from orchid.engine.decision_diff.result import Answer, DecisionDiff, Mode
 from orchid.engine.decision_diff.tally import Tally, Unreadable
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.wire.records import Rejected, RequestRecord
@@ -51,7 +50,7 @@ class _Comparison:
         policies = policy_of(before), policy_of(after)
         self.mode, self.progress = mode, progress
         self.arrivals = Arrivals(before)
-        self.tally = Tally(policies[0].digest, policies[1].digest)
+        self.tally = Tally()
         self.unreadable = Unreadable()
         self.shadow = self.out_of_order = 0
         self.first_ms: float | None = None
@@ -59,7 +58,7 @@ class _Comparison:
         alone = mode == "shape"
         self.before = Course(policies[0], slots, alone=alone)
         self.after = Course(policies[1], slots, alone=alone)
-        self._waiting: dict[int, tuple[Arrival, Decision | None, Decision | None]] = {}
+        self._waiting: dict[int, tuple[Arrival, Answer | None, Answer | None]] = {}
 
     def over(self, records: Iterable[Given]) -> DecisionDiff:
         arrivals, number = in_order(self._readable(records)), 0
@@ -104,15 +103,15 @@ class _Comparison:
             else:
                 self.last_ms = at_ms
 
-    def _late(self, before: list[tuple[int, Decision]], after: list[tuple[int, Decision]]) -> None:
+    def _late(self, before: list[tuple[int, Answer]], after: list[tuple[int, Answer]]) -> None:
         """Requests that waited and were decided since: each joins its other decision."""
-        for number, decision in before:
+        for number, answer in before:
             arrival, _, other = self._waiting[number]
-            self._waiting[number] = (arrival, decision, other)
+            self._waiting[number] = (arrival, answer, other)
             self._join(number)
-        for number, decision in after:
+        for number, answer in after:
             arrival, one, _ = self._waiting[number]
-            self._waiting[number] = (arrival, one, decision)
+            self._waiting[number] = (arrival, one, answer)
             self._join(number)
 
     def _join(self, number: int) -> None:
@@ -132,8 +131,8 @@ class _Comparison:
             examples=tally.examples(),
             segments=tally.segments.shown(),
             tenants=tally.tenants.shown(),
-            before=tally.before.side(),
-            after=tally.after.side(),
+            before=self.before.sums.side(),
+            after=self.after.sums.side(),
             first_arrival=None if self.first_ms is None else moment_text(self.first_ms),
             last_arrival=None if self.last_ms is None else moment_text(self.last_ms),
             out_of_order=self.out_of_order,

@@ -18,6 +18,8 @@ from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest, Decision, Deferral, Offer
 from orchid.engine.decision_diff.arrivals import Arrival
 from orchid.engine.decision_diff.fleet import idle_fleet
+from orchid.engine.decision_diff.result import Answer
+from orchid.engine.decision_diff.tally import Sums
 
 #: How often the overload ladder looks at the fleet.
 LOOK_EVERY_MS = 100.0
@@ -31,23 +33,27 @@ Event = tuple[float, int, int, str, int, Arrival | None]
 
 
 class Course:
-    """The state of one document. `decided` holds what was settled after its arrival."""
+    """The state of one document, and the sums of what it decided.
+
+    `decided` holds the answers, by number, that came later than their arrival.
+    """
 
     def __init__(self, policy: CompiledPolicy, slots: int | None, *, alone: bool) -> None:
         self.policy, self.alone = policy, alone
         self.state = idle_fleet(policy, slots)
-        self.decided: list[tuple[int, Decision]] = []
+        self.sums = Sums(policy.digest)
+        self.decided: list[tuple[int, Answer]] = []
         self._now_ms = self._looked_ms = 0.0
         self._sequence = 0
         self._events: list[Event] = []
         self._waiting: dict[str, tuple[int, Arrival]] = {}
         self._deferred: set[str] = set()
 
-    def arrive(self, number: int, arrival: Arrival) -> Decision | None:
-        """The decision about the next request; None when it waits. Time never goes back."""
+    def arrive(self, number: int, arrival: Arrival) -> Answer | None:
+        """The answer to the next request; None when it waits. Time never goes back."""
         request = arrival.request
         if self.alone:
-            return decide(request, self.state, self.policy, request.arrived_ms)
+            return self.sums.add(decide(request, self.state, self.policy, request.arrived_ms))
         if request.arrived_ms > self._now_ms:
             self._pass_until(request.arrived_ms)
         if request.continues is not None:
@@ -61,14 +67,14 @@ class Course:
             return None
         elif decision.deferral is not None:
             self._put_off(arrival, decision.deferral)
-        return decision
+        return self.sums.add(decision) if number != UNCOUNTED else None
 
-    def take(self) -> list[tuple[int, Decision]]:
+    def take(self) -> list[tuple[int, Answer]]:
         """What was decided since, of requests that had to wait."""
         taken, self.decided = self.decided, []
         return taken
 
-    def finish(self) -> list[tuple[int, Decision]]:
+    def finish(self) -> list[tuple[int, Answer]]:
         """Let everything come to its end."""
         while self._events:
             self._pass_until(self._events[0][0])
@@ -164,7 +170,7 @@ class Course:
         elif decision.deferral is not None:
             self._put_off(arrival, decision.deferral)
         if number != UNCOUNTED:
-            self.decided.append((number, decision))
+            self.decided.append((number, self.sums.add(decision)))
         return True
 
     def _put_off(self, arrival: Arrival, deferral: Deferral) -> None:

@@ -34,7 +34,7 @@ class Met:
         self.answer, self.n = answer, 0
 
 
-class SideTally:
+class Sums:
     """One document's decisions so far."""
 
     def __init__(self, digest: str) -> None:
@@ -103,17 +103,15 @@ class Parts:
 
 
 class Tally:
-    """Everything that a diff counts about requests that both documents have decided."""
+    """What differs, of requests that both documents have decided."""
 
-    def __init__(self, before_digest: str, after_digest: str) -> None:
-        self.before, self.after = SideTally(before_digest), SideTally(after_digest)
+    def __init__(self) -> None:
         self.n = self.changed = self.changed_action = 0
         self.segments, self.tenants = Parts(), Parts()
         self._pairs: Counter[Change] = Counter()
         self._examples: dict[Change, list[Example]] = {}
 
-    def add(self, arrival: Arrival, before: Decision, after: Decision) -> None:
-        one, other = self.before.add(before), self.after.add(after)
+    def add(self, arrival: Arrival, one: Answer, other: Answer) -> None:
         segment, tenant = self.segments.of(arrival.segment), self.tenants.of(arrival.request.tenant)
         self.n += 1
         segment[0] += 1
