@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from orchid.edge.problems import EdgeError
-from orchid.edge.standing import Answer, Deferred, Granted, Refused
+from orchid.edge.standing import Answer, Deferred, Granted, Refused, Settled
 from orchid.engine.admission.request import Constraint, Decision
 
 NO_BUNDLE_AFTER_MS = 2000
@@ -120,6 +120,20 @@ def problem(found: EdgeError) -> Response:
         "detail": found.detail,
     }
     return Response(msgspec.json.encode(body), found.status, media_type="application/problem+json")
+
+
+def charge_of(settled: Settled) -> dict[str, Any]:
+    """TEU of an ended attempt: reserved, used, given back, and used beyond the reservation."""
+    charge = settled.charge
+    if charge is None:
+        return {}
+    figures = {
+        "reserved_teu": charge.reserved,
+        "used_teu": charge.used,
+        "refunded_teu": charge.refunded,
+        "over_cap_teu": charge.over_cap,
+    }
+    return {"charge": {name: str(teu) for name, teu in figures.items()}}
 
 
 def as_json(

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchid.edge.answers import answered, as_json, moment, problem
+from orchid.edge.answers import answered, as_json, charge_of, moment, problem
 from orchid.edge.ask import Admit, AskT, Cancel, Settle, Tell, read, refuse_far_moment
 from orchid.edge.journal import JournalError
 from orchid.edge.problems import EdgeError
@@ -48,11 +48,12 @@ class Doors:
     async def settle(self, request: Request) -> Response:
         """`settled` is false when the attempt had ended before; 404 when nobody knows it.
 
-        `open_until` is there while the request stays open for another attempt.
+        `open_until` is there while the request stays open for another attempt, `charge` where
+        something was reserved. Work past the reserved output is charged too and said apart.
         """
         settled = await self.service.settle(await _read(request, Settle))
         until = {} if settled.until_ms is None else {"open_until": moment(settled.until_ms)}
-        return as_json({"settled": settled.now, **until})
+        return as_json({"settled": settled.now, **until, **charge_of(settled)})
 
     async def cancel(self, request: Request) -> Response:
         """`released`, or `asked` while the server still holds the state, or `ended` before."""

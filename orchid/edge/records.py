@@ -118,6 +118,8 @@ def with_attempt(
     )
 
 
+CAP_CROSSED = "cap_crossed"
+
 _NOT_SERVED: dict[str, Any] = dict.fromkeys(
     (
         "output_tokens",
@@ -137,10 +139,11 @@ def finished(
     """The record whose last attempt its client has settled, `ended_ms` after arrival."""
     attempt, bounded = record.attempts[-1], _is_bounded(record, settle)
     status = "bounded" if bounded else settle.status
+    stopped = CAP_CROSSED if _crossed_cap(record, settle) else settle.finish_reason
     ended = replace(
         attempt,
         status=status,
-        stop_reason=settle.finish_reason,
+        stop_reason=stopped,
         accelerator_ms=settle.accelerator_ms,
         useful_tokens=settle.output_tokens,
         teu_observed=_observed(record, attempt, settle, policy),
@@ -156,8 +159,16 @@ def finished(
         completion_ms=settle.completion_ms,
         policy_valid=settle.policy_valid,
         schema_valid=settle.schema_valid,
-        stop_reason=settle.finish_reason,
+        stop_reason=stopped,
     )
+
+
+def _crossed_cap(record: RequestRecord, settle: Settle) -> bool:
+    """More output than admission reserved: what came after is a continuation nobody admitted."""
+    decided = record.decision
+    if decided is None or decided.output_tokens is None or settle.output_tokens is None:
+        return False
+    return settle.output_tokens > decided.output_tokens
 
 
 def _observed(

@@ -25,6 +25,7 @@ from orchid.edge.standing import (
     Refused,
     Resting,
     Settled,
+    charged,
 )
 from orchid.edge.tables import DeferredRow
 from orchid.engine.admission.request import Decision, Reason, Refusal
@@ -210,21 +211,21 @@ class Service:
             self._refuse_unknown(settle.attempt_id)
             return Settled(now=False)
         now_ms = self.now_ms()
-        reservation = self.state.live.get(settle.attempt_id)
+        reservation, charge = self.state.live.get(settle.attempt_id), None
         if reservation is not None:
             unknown = settle.output_tokens is None
             used = reservation.offer.output_tokens if unknown else settle.output_tokens or 0
             self.fleet.judge(reservation, held.record, settle)
             self.state.settle(settle.attempt_id, used, now_ms)
+            charge = charged(reservation, used)
         ended_ms = max(0.0, now_ms - to_ms(held.record.arrived_at))
         record = records.finished(held.record, settle, held.policy, ended_ms)
         if settle.final or not _may_try_again(held, now_ms):
             await self._end(record, settle.attempt_id)
-            return Settled(now=True)
+            return Settled(now=True, charge=charge)
         self.line.changed()
-        return Settled(
-            now=True, until_ms=await self.requests.rest(record, settle.attempt_id, now_ms)
-        )
+        until_ms = await self.requests.rest(record, settle.attempt_id, now_ms)
+        return Settled(now=True, until_ms=until_ms, charge=charge)
 
     async def cancel(self, cancel: Cancel) -> str:
         """Note that the client gave up; what was never dispatched is given back at once."""

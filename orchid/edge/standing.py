@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from orchid.edge.pools import PoolEndpoint
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Decision, Deferral
+from orchid.engine.admission.state import Reservation
+from orchid.engine.pricing import Charge
 from orchid.engine.wire.records import RequestRecord
 
 
@@ -57,7 +59,18 @@ Answer = Granted | Deferred | Refused
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Whether an attempt ended by this very word, and how long its request stays open."""
+    """Whether an attempt ended by this very word, and how long its request stays open.
+
+    `charge` is None where nothing was reserved any more, so that nothing could be charged.
+    """
 
     now: bool
     until_ms: float | None = None
+    charge: Charge | None = None
+
+
+def charged(held: Reservation, output_tokens: int) -> Charge:
+    """What the attempt reserved against what it used, under the generation it was admitted by."""
+    offer, policy = held.offer, held.policy
+    used = policy.teu(policy.routes[offer.route], offer.input_tokens, output_tokens)
+    return Charge(offer.teu, used)

@@ -28,6 +28,24 @@ async def test_a_grant_says_where_it_runs_and_under_which_generation(
         assert grant["max_output_tokens"] == 20
 
 
+async def test_output_past_what_was_reserved_is_charged_and_named(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(3))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        grant = (await running.admit("r1")).json()
+        assert grant["max_output_tokens"] == 20
+        ended = await running.settle(grant["attempt_id"], output_tokens=25, finish_reason="stop")
+        charge = ended.json()["charge"]
+        assert (charge["used_teu"], charge["over_cap_teu"]) == ("57.00", "5.00")
+        assert charge["refunded_teu"] == "0"
+        await plane.until(lambda: bool(plane.records))
+    (record,) = plane.records
+    assert (record.stop_reason, record.attempts[0].stop_reason) == ("cap_crossed", "cap_crossed")
+    assert record.attempts[0].teu_observed == 57
+
+
 async def test_a_settled_request_becomes_one_record_with_both_sides_of_it(
     site: Site, plane: ControlPlane
 ) -> None:
@@ -35,7 +53,16 @@ async def test_a_settled_request_becomes_one_record_with_both_sides_of_it(
     async with site.edge() as running:
         await plane.until(lambda: plane.activated(3))
         grant = (await running.admit("r1", tenant="acme", tenant_class="standard")).json()
-        assert (await running.settle(grant["attempt_id"])).json() == {"settled": True}
+        ended = (await running.settle(grant["attempt_id"])).json()
+        assert ended == {
+            "settled": True,
+            "charge": {
+                "reserved_teu": "52.00",
+                "used_teu": "42.00",
+                "refunded_teu": "10.00",
+                "over_cap_teu": "0",
+            },
+        }
         assert (await running.settle(grant["attempt_id"])).json() == {"settled": False}
         await plane.until(lambda: bool(plane.records))
     (record,) = plane.records
