@@ -5,7 +5,12 @@ from collections.abc import Iterator
 from orchid.engine.capacity import SPIKE_FACTOR, Load
 from orchid.engine.document.findings import Subject, Told, figure, names
 from orchid.engine.document.values import decimal_text
-from orchid.engine.headroom import devices_in_group, groups_of, headroom_ledger
+from orchid.engine.headroom import (
+    device_teu_per_s,
+    devices_in_group,
+    groups_of,
+    headroom_ledger,
+)
 
 UNPINNED_TRIGGER = "upstream_unpinned"
 
@@ -45,6 +50,20 @@ def _relieved(subject: Subject, load: Load) -> str:
         return "; no class may fall back"
     lowest = load.demand_teu_per_s * least / full
     return f"; {figure(lowest)} TEU/s if all that may fall back does"
+
+
+def capacity_not_warm(subject: Subject) -> Told:
+    """Capacity counts where it is warm before a queue has waited for it: nothing loads in time."""
+    fleet = subject.document.fleet
+    replicas = sum(fleet.replicas.values())
+    if fleet.replicas and replicas < fleet.devices:
+        cold = fleet.devices - replicas
+        rate = device_teu_per_s(fleet)
+        yield (
+            "/fleet/replicas",
+            f"{replicas} replicas keep at most {replicas} of {fleet.devices} devices warm: "
+            f"{cold} x {figure(rate)} = {figure(cold * rate)} TEU/s of the safe rate are not there in time",
+        )
 
 
 def headroom_open(subject: Subject) -> Told:

@@ -78,6 +78,18 @@ def cap_never(subject: Subject) -> Told:
             )
 
 
+def reserve_over_cap(subject: Subject) -> Told:
+    """A percentile of the output is reserved to hold less than its cap."""
+    for name, traffic in subject.document.classes.items():
+        reserve, most = traffic.reserve, traffic.max_output_tokens
+        if reserve is not None and reserve.output_tokens >= most:
+            yield (
+                f"/classes/{name}/reserve/output_tokens",
+                f"{reserve.output_tokens:,} tokens reserved of an output of at most {most:,} spare "
+                "nothing",
+            )
+
+
 def bound_not_accepted(subject: Subject) -> Told:
     if "bounded" in subject.document.contract.accepts:
         return

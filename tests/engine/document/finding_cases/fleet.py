@@ -39,6 +39,12 @@ CASES: dict[str, Case] = {
         {"fleet.replicas.compact": None},
         {"fleet.replicas.compact": None, "overload": ["stop_shadow"]},
     ),
+    "capacity_not_warm": Case(
+        "/fleet/replicas",
+        "26 replicas keep at most 26 of 28 devices warm: 2 x 3,500 = 7,000 TEU/s",
+        {"fleet.replicas.full": 14},
+        {"fleet.replicas.full": 16},
+    ),
     "headroom_open": Case(
         "/fleet/headroom",
         "= 0.25, but a safe factor of 0.7 keeps 0.3: 0.05 is unaccounted",

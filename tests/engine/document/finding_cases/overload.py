@@ -2,6 +2,8 @@
 
 from tests.engine.document.finding_cases.case import Case
 
+PERCENTILE = {"percentile": 0.99, "evidence": "suite output-lengths 5"}
+
 CASES: dict[str, Case] = {
     "rung_repeated": Case(
         "/overload/1",
@@ -56,6 +58,12 @@ CASES: dict[str, Case] = {
         "a cap of 120 tokens on an output of at most 120 cuts nothing",
         {"classes.short_assistant.capped_output_tokens": 120},
         {"classes.short_assistant.capped_output_tokens": 119},
+    ),
+    "reserve_over_cap": Case(
+        "/classes/long_assistant/reserve/output_tokens",
+        "500 tokens reserved of an output of at most 500 spare nothing",
+        {"classes.long_assistant.reserve": {**PERCENTILE, "output_tokens": 500}},
+        {"classes.long_assistant.reserve": {**PERCENTILE, "output_tokens": 400}},
     ),
     "bound_not_accepted": Case(
         "/classes/short_assistant/min_output_tokens",
