@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.quality import FallbackRule
 
 Where = Mapping[str, str | tuple[str, ...]]
 
@@ -145,15 +146,17 @@ def _allowed(
     document: PolicyDocument, route: str, dimensions: Mapping[str, str]
 ) -> list[tuple[str, bool]]:
     fitting = [rule for rule in document.fallback if matches(rule.where, dimensions)]
-    if any(rule.deny for rule in fitting):
-        return []
-    ordered = sorted(
-        (rule for rule in fitting if rule.from_ == route),
-        key=lambda rule: specificity(rule.where),
-        reverse=True,
-    )
+    return list(allowed_among(fitting, route).items())
+
+
+def allowed_among(fitting: Iterable[FallbackRule], route: str) -> dict[str, bool]:
+    """By the rules that match a request: what may serve it instead, and whether it goes first."""
+    rules = list(fitting)
+    if any(rule.deny for rule in rules):
+        return {}
+    own = (rule for rule in rules if rule.from_ == route)
     routes: dict[str, bool] = {}
-    for rule in ordered:
+    for rule in sorted(own, key=lambda rule: specificity(rule.where), reverse=True):
         if rule.to is not None:
             routes.setdefault(rule.to, rule.prefer)
-    return list(routes.items())
+    return routes

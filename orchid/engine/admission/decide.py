@@ -9,6 +9,7 @@ import math
 import msgspec
 
 from orchid.engine.admission.budgets import Usage
+from orchid.engine.admission.cell import Option
 from orchid.engine.admission.explain import explained
 from orchid.engine.admission.overload import NORMAL, Ladder
 from orchid.engine.admission.place import place
@@ -28,7 +29,6 @@ from orchid.engine.admission.request import (
 from orchid.engine.admission.shape import measured, output_allowed, trimmed, unserved
 from orchid.engine.admission.shares import ROOT
 from orchid.engine.admission.state import AdmissionState
-from orchid.engine.admission.table import Option
 from orchid.engine.admission.timing import bounded_tokens
 
 STEPS = {

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchid.engine.admission.budgets import UNITS, Account, Caps, Unit, Usage, teu_text
+from orchid.engine.admission.cell import Option
 from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.place import Place, ceiling_of, limit_of, place
 from orchid.engine.admission.policy import CompiledPolicy
@@ -17,7 +18,6 @@ from orchid.engine.admission.refusal import deferral
 from orchid.engine.admission.request import Constraint, Reason, Shape
 from orchid.engine.admission.shape import output_allowed, trimmed, unserved
 from orchid.engine.admission.state import AdmissionState
-from orchid.engine.admission.table import Option
 from orchid.engine.admission.timing import bounded_tokens, uncached
 from orchid.engine.segments import segment_key
 

@@ -7,12 +7,12 @@ all are looked at, so that nobody waits or is refused while another replica has 
 from collections.abc import Sequence
 from zlib import crc32
 
+from orchid.engine.admission.cell import Option
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.pool import Group, Pool
 from orchid.engine.admission.replica import Replica
 from orchid.engine.admission.request import AdmissionRequest, Reason
 from orchid.engine.admission.signals import UNUSED, Reading, limit_under, read_signal
-from orchid.engine.admission.table import Option
 
 # The replica, the wait, whether it is spent in the queue at the edge, whether no replica has memory
 # for it, and the reading of its signal. A bare tuple: this is made for every request.

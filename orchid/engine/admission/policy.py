@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from orchid.engine.admission.breaker import BreakerRules, breaker_rules
 from orchid.engine.admission.budgets import Caps, caps_by_tenant
+from orchid.engine.admission.cell import Cell
 from orchid.engine.admission.concurrency import LimitRules, limit_rules
 from orchid.engine.admission.order import OrderRules, order_rules
 from orchid.engine.admission.overload import LadderRules, ladder_rules
@@ -14,7 +15,7 @@ from orchid.engine.admission.retry import RetryRules, retry_rules
 from orchid.engine.admission.route import RoutePolicy, routes_of
 from orchid.engine.admission.shares import ShareTree, share_tree
 from orchid.engine.admission.signals import SignalRules, signal_rules
-from orchid.engine.admission.table import Cell, DecisionTable
+from orchid.engine.admission.table import DecisionTable
 from orchid.engine.document.model import PolicyDocument
 
 

@@ -11,7 +11,7 @@ from orchid.engine.admission.budgets import Usage
 from orchid.engine.segments import segment_of
 
 if TYPE_CHECKING:
-    from orchid.engine.admission.table import Cell
+    from orchid.engine.admission.cell import Cell
     from orchid.engine.document.model import PolicyDocument
 
 

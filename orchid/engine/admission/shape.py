@@ -1,9 +1,9 @@
 """Step 1 of a decision: measure the request against its policy."""
 
+from orchid.engine.admission.cell import Option
 from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest, Reason, Shape
-from orchid.engine.admission.table import Option
 
 
 def shape_of(request: AdmissionRequest, policy: CompiledPolicy) -> Shape | Reason:

@@ -2,9 +2,9 @@
 
 import math
 
+from orchid.engine.admission.cell import Option
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Shape
-from orchid.engine.admission.table import Option
 
 
 def uncached(shape: Shape, input_tokens: int) -> int:
