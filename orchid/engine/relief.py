@@ -4,7 +4,7 @@ Two lists: what the policy already allows, and what has to be renegotiated with 
 stands alone; the second never touches a protected class, one whose every fallback is prohibited.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
@@ -88,26 +88,27 @@ def is_protected(document: PolicyDocument, cls: str) -> bool:
     return any(rule.deny and implies(dimensions, rule.where) for rule in document.fallback)
 
 
-def cheapest_teu(document: PolicyDocument, cls: str, asked: str) -> Decimal:
-    """Price of the class's declared shape on the cheapest route that may serve some of it.
+def cheapest_teu(document: PolicyDocument, cls: str, routes: Iterable[str]) -> Decimal:
+    """Price of the class's declared shape on the cheapest of the routes.
 
-    `asked` is its own route. Routes without a model answer nothing in full, so they are no relief
-    of this kind.
+    Routes without a model answer nothing in full, so they are no relief of this kind.
     """
     traffic = document.classes[cls]
-    routes = {asked}
-    if not is_protected(document, cls):
-        routes |= {
-            rule.to
-            for rule in document.fallback
-            if rule.to and rule.from_ == asked and may_overlap(rule.where, traffic.dimensions)
-        }
     priced = [
         teu(document.demand, route, traffic.input_tokens, traffic.max_output_tokens)
         for route in routes
         if route in document.models and route in document.demand.model_factor
     ]
     return min(priced, default=NOTHING)
+
+
+def _routes(document: PolicyDocument, cls: str) -> set[str]:
+    """The class's own route and those that may serve some of it instead."""
+    asked, dimensions = class_route(document, cls), document.classes[cls].dimensions
+    if is_protected(document, cls):
+        return {asked}
+    rules = (rule for rule in document.fallback if rule.to and rule.from_ == asked)
+    return {asked, *(str(r.to) for r in rules if may_overlap(r.where, dimensions))}
 
 
 def _fallback(shortage: Shortage) -> Found:
@@ -126,7 +127,7 @@ def _fallback(shortage: Shortage) -> Found:
 
 
 def _cheapest(shortage: Shortage, cls: str) -> Decimal:
-    return cheapest_teu(shortage.document, cls, class_route(shortage.document, cls))
+    return cheapest_teu(shortage.document, cls, _routes(shortage.document, cls))
 
 
 def _optional_outputs(shortage: Shortage) -> Found:

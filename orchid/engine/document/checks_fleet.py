@@ -62,7 +62,8 @@ def capacity_not_warm(subject: Subject) -> Told:
         yield (
             "/fleet/replicas",
             f"{replicas} replicas keep at most {replicas} of {fleet.devices} devices warm: "
-            f"{cold} x {figure(rate)} = {figure(cold * rate)} TEU/s of the safe rate are not there in time",
+            f"{cold} x {figure(rate)} = {figure(cold * rate)} TEU/s of the safe rate are not there "
+            "in time",
         )
 
 

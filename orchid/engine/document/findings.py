@@ -73,7 +73,8 @@ class Subject:
         classes = self.document.classes
         return sum(
             (
-                cheapest_teu(self.document, name, route) * classes[name].arrivals_per_s
+                cheapest_teu(self.document, name, {route, *(to for _, to in self.fallbacks(name))})
+                * classes[name].arrivals_per_s
                 for name, route in self.routes.items()
             ),
             Decimal(),
