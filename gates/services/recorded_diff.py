@@ -21,8 +21,7 @@ from gates import tasks
 from gates.models import DecisionDiff
 from gates.states import DiffStatus
 from ingest.selectors import recorded_requests
-from orchid.engine.decision_diff import decision_diff
-from orchid.engine.wire.records import RequestRecord
+from orchid.engine.decision_diff import Recorded, decision_diff
 from policies.models import Product
 from policies.selectors import document_of, revision_by_digest
 
@@ -163,13 +162,13 @@ def _write(row: DecisionDiff, **columns: Any) -> None:
 class _Read:
     """The records on their way through, as long as there is time, and what they were."""
 
-    records: Iterable[RequestRecord]
+    records: Iterable[Recorded]
     first: datetime | None = None
     last: datetime | None = None
     ran_out: bool = False
     _hash: Any = field(default_factory=hashlib.sha256)
 
-    def __iter__(self) -> Iterator[RequestRecord]:
+    def __iter__(self) -> Iterator[Recorded]:
         until = timezone.now() + MOST_TIME
         for count, record in enumerate(self.records):
             if count % 1024 == 0 and timezone.now() > until:

@@ -1,51 +1,54 @@
-"""Stored requests as the records that they came as, for whoever decides them once more."""
+"""Stored requests as admission saw them, for whoever decides them once more."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from django.db.models import Q, QuerySet
+from django.db.models.fields.json import KT
 
 from ingest.models import RequestRow
-from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
+from orchid.engine.decision_diff import Recorded
+from orchid.engine.decision_diff.recorded import RecordedAttempt, RecordedDecision
 from policies.models import Product
 
-#: Rows fetched at a time: a few megabytes, however many there are.
+#: Rows fetched at a time: a megabyte, however many there are.
 CHUNK = 2_000
-COLUMNS = (
+PLAIN = (
     "request_id",
     "arrived_at",
     "outcome",
-    "class_name",
-    "publication",
-    "digest",
     "cohort",
-    "tenant",
-    "tenant_class",
-    "dims",
     "deadline_ms",
     "admission_ms",
-    "first_token_ms",
     "completion_ms",
     "input_tokens",
     "max_output_tokens",
     "output_tokens",
-    "decision",
-    "attempts",
+)
+#: Of the record's own objects the database gives the few fields: to read them whole takes longer
+#: than to decide the request.
+INSIDE = (
+    KT("decision__route"),
+    KT("attempts__-1__route"),
+    KT("attempts__-1__start_ms"),
+    KT("attempts__-1__released_ms"),
 )
 
 
-def recorded_requests(product: Product, *, until: datetime, limit: int) -> Iterator[RequestRecord]:
+def recorded_requests(product: Product, *, until: datetime, limit: int) -> Iterator[Recorded]:
     """The newest `limit` requests that arrived up to `until`, oldest first, streamed."""
     newest = RequestRow.objects.filter(product_id=product.pk, arrived_at__lte=until)
-    since = _oldest_of(newest, limit)
-    rows = newest.filter(since).order_by("arrived_at", "id").values_list(*COLUMNS)
+    rows = (
+        newest.filter(_since(newest, limit))
+        .order_by("arrived_at", "id")
+        .values_list("class_name", "tenant", "tenant_class", "dims", "action", *INSIDE, *PLAIN)
+    )
     for row in rows.iterator(chunk_size=CHUNK):
-        yield _record(product.slug, dict(zip(COLUMNS, row, strict=True)))
+        yield _recorded(*row)
 
 
-def _oldest_of(newest: QuerySet[RequestRow], limit: int) -> Q:
+def _since(newest: QuerySet[RequestRow], limit: int) -> Q:
     """From the `limit`-th newest on; everything where there are fewer."""
     places = newest.order_by("-arrived_at", "-id").values_list("day", "arrived_at", "id")
     last = next(iter(places[limit - 1 : limit]), None)
@@ -56,15 +59,29 @@ def _oldest_of(newest: QuerySet[RequestRow], limit: int) -> Q:
     return Q(day__gte=day) & (Q(arrived_at__gt=arrived_at) | same)
 
 
-def _record(slug: str, row: dict[str, Any]) -> RequestRecord:
-    decision, attempts = row.pop("decision"), row.pop("attempts")
-    return RequestRecord(
-        product=slug,
-        class_=row.pop("class_name"),
-        tenant=row.pop("tenant") or None,
-        tenant_class=row.pop("tenant_class") or None,
-        segment=row.pop("dims"),
-        decision=None if decision is None else msgspec.convert(decision, DecisionRecord),
-        attempts=msgspec.convert(attempts, tuple[AttemptRecord, ...]),
-        **row,
+def _recorded(
+    class_name: str,
+    tenant: str,
+    tenant_class: str,
+    dims: dict[str, str],
+    action: Any,
+    route: str | None,
+    attempt_route: str | None,
+    start_ms: str | None,
+    released_ms: str | None,
+    *plain: Any,
+) -> Recorded:
+    attempt = RecordedAttempt(attempt_route, _number(start_ms), _number(released_ms))
+    return Recorded(
+        class_=class_name,
+        tenant=tenant or None,
+        tenant_class=tenant_class or None,
+        segment=dims,
+        decision=RecordedDecision(action, route) if action else None,
+        attempts=(attempt,) if attempt_route or start_ms or released_ms else (),
+        **dict(zip(PLAIN, plain, strict=True)),
     )
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None else float(text)

@@ -16,30 +16,35 @@
     return worst;
   };
 
+  const height = () => parseFloat(getComputedStyle(text).lineHeight);
+
+  // Only the lines in sight: a long document has thousands.
   const number = () => {
     const marked = marks();
-    const lines = text.value.split("\n").map((_, index) => {
+    const first = Math.floor(text.scrollTop / height());
+    const inSight = Math.floor(text.clientHeight / height());
+    const count = Math.min(text.value.split("\n").length - first, inSight);
+    const lines = Array.from({ length: count }, (_, index) => {
       const line = document.createElement("span");
-      line.textContent = index + 1;
-      if (marked.has(index + 1)) line.className = `is-${marked.get(index + 1)}`;
+      line.textContent = first + index + 1;
+      if (marked.has(first + index + 1)) line.className = `is-${marked.get(first + index + 1)}`;
       return line;
     });
     gutter.replaceChildren(...lines);
-    follow();
+    gutter.scrollTop = text.scrollTop - first * height();
   };
-  const follow = () => { gutter.scrollTop = text.scrollTop; };
 
   const go = (line) => {
     const lines = text.value.split("\n");
     const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
-    const height = parseFloat(getComputedStyle(text).lineHeight);
     text.focus();
     text.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
-    text.scrollTop = Math.max(0, (line - 4) * height);
+    text.scrollTop = Math.max(0, (line - 4) * height());
   };
 
   text.addEventListener("input", number);
-  text.addEventListener("scroll", follow);
+  text.addEventListener("scroll", number);
+  new ResizeObserver(number).observe(text);
   document.addEventListener("htmx:afterSettle", number);
   document.addEventListener("click", (event) => {
     const link = event.target.closest("#checks a[data-line]");

@@ -33,8 +33,8 @@ def test_a_fault_shows_while_one_types_and_its_link_leads_to_the_line(page: Page
         before + 1,
     ]
     link = page.locator("#checks a", has_text=f"Line {line}").first
-    expect(page.locator(f".editor__lines span:nth-child({line})")).to_have_class("is-error")
     link.click()
+    expect(page.locator(".editor__lines .is-error", has_text=str(line)).first).to_be_visible()
     chosen = text.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)")
     assert chosen == "xfleet:"
     page.keyboard.press("Home")
