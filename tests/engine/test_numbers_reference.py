@@ -115,7 +115,7 @@ def test_the_launch_is_infeasible_before_any_loss(reference: PolicyDocument) -> 
     rise = {"short_assistant": Decimal("1.6")}
     launch = what_if(reference, factors=rise)
     short = launch.classes["short_assistant"]
-    assert (short.teu_per_s_before, short.teu_per_s) == (31_050, 49_680)
+    assert [short.teu_per_s_before, short.teu_per_s] == [31_050, 49_680]
     assert short.added_teu_per_s == 18_630
     assert launch.before.demand_teu_per_s == 84_030
     assert launch.load.demand_teu_per_s == 102_660

@@ -30,7 +30,7 @@ STDIN = Path("-")
 def opened(file: Path) -> Iterator[BufferedReader]:
     """The file for reading; the standard input for `-`."""
     if file == STDIN:
-        yield cast(BufferedReader, sys.stdin.buffer)
+        yield cast("BufferedReader", sys.stdin.buffer)
         return
     with file.open("rb") as plain:
         yield plain

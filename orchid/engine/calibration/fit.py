@@ -1,6 +1,5 @@
 """Fit of the demand model's factors from measured attempts, with what the data can't tell said."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +16,7 @@ from orchid.engine.calibration.solve import (
     covariance,
     log_interval,
     solve,
+    vaguest,
     weakest,
 )
 
@@ -24,9 +24,6 @@ from orchid.engine.calibration.solve import (
 LEAST_ATTEMPTS = 20
 #: Least singular value over the largest at which parameters count as told apart.
 LEAST_APART = 0.02
-ROUNDING = 1e-9
-#: Variance of a logarithm at which a 95 % interval reaches from a tenth to ten times the figure.
-VAGUE_LOG_VARIANCE = (math.log(10) / 1.96) ** 2
 
 
 class NotIdentifiableError(ValueError):
@@ -151,7 +148,7 @@ def _solved(
         solution = solve(table)
         apart, parameter = weakest(solution)
         if apart >= LEAST_APART:
-            vague = _vaguest(solution, table, reference)
+            vague = vaguest(solution, table.routes.index(reference))
             if vague is None:
                 return solution, table, samples
             parameter = vague
@@ -167,21 +164,6 @@ def _solved(
             " fixed part"
         )
         samples = [sample for sample in samples if sample.route != route]
-
-
-def _vaguest(solution: Solution, table: Table, reference: str) -> int | None:
-    """The parameter whose 95 % interval is too wide to be a figure at all; None where none is.
-
-    The shared weight first, then the reference's slope, then the factors against it.
-    """
-    if solution.weight_at_a_bound:
-        return 0
-    spread, base = covariance(solution), 1 + table.routes.index(reference)
-    variances = {0: spread[0, 0], base: spread[base, base]}
-    for i in range(1, 1 + len(table.routes)):
-        if i != base:
-            variances[i] = spread[i, i] + spread[base, base] - 2 * spread[i, base]
-    return next((i for i, v in variances.items() if not -ROUNDING <= v <= VAGUE_LOG_VARIANCE), None)
 
 
 def _route_of(parameter: int, table: Table) -> str | None:

@@ -23,6 +23,9 @@ PASSES: tuple[tuple[Literal["soft_l1", "cauchy"], float], ...] = (
 )
 MAD_TO_SIGMA = 1.4826
 MOST_STEPS = 200  # far more than sound data take; hopeless data would go on for long
+ROUNDING = 1e-9
+#: Variance of a logarithm at which a 95 % interval reaches from a tenth to ten times the figure.
+VAGUE_LOG_VARIANCE = (float(np.log(10)) / 1.96) ** 2
 LEAST_SIGMA = 1e-6  # exact data have no scale of their own
 START_WEIGHT = 0.25
 WEIGHT_LOG_BOUNDS = (float(np.log(1e-6)), float(np.log(1e3)))
@@ -143,6 +146,22 @@ def weakest(solution: Solution) -> tuple[float, int]:
         return 0.0, int(np.argmin(norms))
     _, values, rows = np.linalg.svd(solution.jacobian / norms, full_matrices=False)
     return float(values[-1] / values[0]), int(np.argmax(np.abs(rows[-1])))
+
+
+def vaguest(solution: Solution, reference: int) -> int | None:
+    """The parameter whose 95 % interval is too wide to be a figure at all; None where none is.
+
+    The shared weight first, then the slope of the reference route (an index), then the others'
+    slopes against it.
+    """
+    if solution.weight_at_a_bound:
+        return 0
+    spread, base = covariance(solution), 1 + reference
+    variances = {0: spread[0, 0], base: spread[base, base]}
+    for i in range(1, 1 + len(solution.unit)):
+        if i != base:
+            variances[i] = spread[i, i] + spread[base, base] - 2 * spread[i, base]
+    return next((i for i, v in variances.items() if not -ROUNDING <= v <= VAGUE_LOG_VARIANCE), None)
 
 
 def covariance(solution: Solution) -> Floats:
