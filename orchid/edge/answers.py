@@ -40,6 +40,7 @@ def _grant(granted: Granted) -> dict[str, Any]:
         },
         "input_tokens": offer.input_tokens,
         "max_output_tokens": offer.output_tokens,
+        "early_stop": offer.early_stop,
         "reserved_teu": str(offer.teu),
         "deadline_at": moment(granted.decision.shape.due_ms),
         "publication": record.publication,

@@ -11,9 +11,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from orchid.edge.active import Cohort
-from orchid.edge.ask import Admit, Settle
+from orchid.edge.ask import Admit, Settle, SettledAs
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Decision
+from orchid.engine.early_stop import early_stop_of
 from orchid.engine.segments import is_eligible
 from orchid.engine.wire.fields import Outcome
 from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
@@ -137,8 +138,7 @@ def finished(
     record: RequestRecord, settle: Settle, policy: CompiledPolicy | None, ended_ms: float
 ) -> RequestRecord:
     """The record whose last attempt its client has settled, `ended_ms` after arrival."""
-    attempt, bounded = record.attempts[-1], _is_bounded(record, settle)
-    status = "bounded" if bounded else settle.status
+    attempt, status = record.attempts[-1], _status(record, settle, policy)
     stopped = CAP_CROSSED if _crossed_cap(record, settle) else settle.finish_reason
     ended = replace(
         attempt,
@@ -161,6 +161,21 @@ def finished(
         schema_valid=settle.schema_valid,
         stop_reason=stopped,
     )
+
+
+def _status(record: RequestRecord, settle: Settle, policy: CompiledPolicy | None) -> SettledAs:
+    """What the ending counts as: a cut that nobody declared and evidenced is no early stop."""
+    if _is_bounded(record, settle):
+        return "bounded"
+    if settle.status != "early_terminated":
+        return settle.status
+    route = record.attempts[-1].route
+    allowed = (
+        policy is not None
+        and route is not None
+        and early_stop_of(policy.document, route, record.segment) is not None
+    )
+    return "early_terminated" if allowed else "truncated"
 
 
 def _crossed_cap(record: RequestRecord, settle: Settle) -> bool:

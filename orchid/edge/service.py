@@ -4,8 +4,6 @@ import asyncio
 import uuid
 from collections.abc import Callable
 
-from msgspec.structs import replace
-
 from orchid.edge import records
 from orchid.edge.active import Active
 from orchid.edge.ask import Admit, Cancel, Settle, Tell, to_ms
@@ -26,9 +24,11 @@ from orchid.edge.standing import (
     Resting,
     Settled,
     charged,
+    without_room,
 )
 from orchid.edge.tables import DeferredRow
-from orchid.engine.admission.request import Decision, Reason, Refusal
+from orchid.engine.admission.policy import CompiledPolicy
+from orchid.engine.admission.request import Decision
 from orchid.engine.admission.state import AdmissionState
 from orchid.engine.wire.records import RequestRecord
 
@@ -135,7 +135,7 @@ class Service:
             return await self._promise(question, decision)
         if decision.deferral is not None and self.requests.may_defer:
             return await self._defer(question, decision)
-        return await self._refuse(question, _refused(decision))
+        return await self._refuse(question, without_room(decision))
 
     async def _promise(self, question: Question, decision: Decision) -> Granted:
         offer, policy, now_ms = decision.offer, question.policy, self.now_ms()
@@ -219,13 +219,18 @@ class Service:
             self.state.settle(settle.attempt_id, used, now_ms)
             charge = charged(reservation, used)
         ended_ms = max(0.0, now_ms - to_ms(held.record.arrived_at))
-        record = records.finished(held.record, settle, held.policy, ended_ms)
-        if settle.final or not _may_try_again(held, now_ms):
+        policy = held.policy or self._policy_of(held.record)
+        record = records.finished(held.record, settle, policy, ended_ms)
+        if settle.final or not _may_try_again(record, policy, now_ms):
             await self._end(record, settle.attempt_id)
             return Settled(now=True, charge=charge)
         self.line.changed()
         until_ms = await self.requests.rest(record, settle.attempt_id, now_ms)
         return Settled(now=True, until_ms=until_ms, charge=charge)
+
+    def _policy_of(self, record: RequestRecord) -> CompiledPolicy | None:
+        """Of a promise from before a restart: its generation, while that is served."""
+        return self.active.policy_of(record.digest) if self.active is not None else None
 
     async def cancel(self, cancel: Cancel) -> str:
         """Note that the client gave up; what was never dispatched is given back at once."""
@@ -279,18 +284,9 @@ class Service:
             self.metrics.ended(record)
 
 
-def _refused(decision: Decision) -> Decision:
-    """The decision without its deferral, for which there is no room."""
-    if decision.deferral is None:
-        return decision
-    after_ms = decision.deferral.after_ms
-    full = Refusal(Reason.QUEUE_FULL, True, after_ms, "deferred", 503)
-    return replace(decision, deferral=None, refusal=full)
-
-
-def _may_try_again(held: OpenAttempt, now_ms: float) -> bool:
+def _may_try_again(record: RequestRecord, policy: CompiledPolicy | None, now_ms: float) -> bool:
     """Whether a request has an attempt left, and a moment for it."""
     allowed = ATTEMPTS_RECORDED
-    if held.policy is not None:
-        allowed = min(allowed, held.policy.retry.attempts_per_request)
-    return len(held.record.attempts) < allowed and now_ms < due_ms(held.record)
+    if policy is not None:
+        allowed = min(allowed, policy.retry.attempts_per_request)
+    return len(record.attempts) < allowed and now_ms < due_ms(record)

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from orchid.edge.pools import PoolEndpoint
 from orchid.engine.admission.policy import CompiledPolicy
-from orchid.engine.admission.request import Decision, Deferral
+from orchid.engine.admission.request import Decision, Deferral, Reason, Refusal
 from orchid.engine.admission.state import Reservation
 from orchid.engine.pricing import Charge
 from orchid.engine.wire.records import RequestRecord
@@ -74,3 +76,12 @@ def charged(held: Reservation, output_tokens: int) -> Charge:
     offer, policy = held.offer, held.policy
     used = policy.teu(policy.routes[offer.route], offer.input_tokens, output_tokens)
     return Charge(offer.teu, used)
+
+
+def without_room(decision: Decision) -> Decision:
+    """The decision without its deferral, for which there is no room."""
+    if decision.deferral is None:
+        return decision
+    after_ms = decision.deferral.after_ms
+    full = Refusal(Reason.QUEUE_FULL, True, after_ms, "deferred", 503)
+    return replace(decision, deferral=None, refusal=full)

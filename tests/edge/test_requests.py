@@ -4,6 +4,7 @@ import asyncio
 
 from tests.edge.control_plane import ControlPlane, bundle
 from tests.edge.edge_site import Running, Site
+from tests.small_policy import small_document
 
 PREFER = {
     "fallback": [
@@ -77,6 +78,25 @@ async def test_a_settled_request_becomes_one_record_with_both_sides_of_it(
     assert attempt.teu_observed == 42
     assert attempt.manifest is not None
     assert attempt.manifest.startswith("sha256:")
+
+
+async def test_an_early_stop_counts_as_one_only_where_its_evidence_covers_the_segment(
+    site: Site, plane: ControlPlane
+) -> None:
+    stop = {"version": "stop-2", "evidence": "false stops 3 of 5000", "where": {"task": "chat"}}
+    full = {**small_document()["models"]["full"], "early_stop": stop}
+    plane.publish(bundle(3, models__full=full, contract__accepts=["bounded", "early_terminated"]))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        stops = {}
+        for name in ("chat", "form"):
+            grant = (await running.admit(name, **{"class": name})).json()
+            stops[name] = grant["early_stop"]
+            await running.settle(grant["attempt_id"], status="early_terminated")
+        await plane.until(lambda: len(plane.records) == 2)
+    assert stops == {"chat": "stop-2", "form": None}
+    by_id = {record.request_id: record.outcome for record in plane.records}
+    assert by_id == {"chat": "early_terminated", "form": "truncated"}
 
 
 async def test_a_refusal_is_typed_and_recorded(site: Site, plane: ControlPlane) -> None:

@@ -13,8 +13,9 @@ from orchid.engine.admission.route import RoutePolicy, dearest_factor
 from orchid.engine.admission.shares import ShareTree
 from orchid.engine.document.demand import DemandCell, TrafficClass
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.early_stop import early_stop_of
 from orchid.engine.routing import route_for
-from orchid.engine.segments import allowed_among, matches
+from orchid.engine.segments import allowed_among
 from orchid.engine.selector_index import SelectorIndex, positions
 
 CLAIMING = frozenset({"serving", "control"})
@@ -195,16 +196,8 @@ class Compiler:
             window_tokens=NO_WINDOW if served.context_tokens is None else served.context_tokens,
             path=self._path(place, traffic, route),
             refused=refused,
-            early_stop=self._early_stop(route, place),
+            early_stop=early_stop_of(self._document, route, place.dimensions),
         )
-
-    def _early_stop(self, route: str, place: Place) -> str | None:
-        """A stop that the contract accepts, and whose evidence covers this segment."""
-        model = self._document.models.get(route)
-        stop = model.early_stop if model else None
-        if stop is None or not self._accepts("early_terminated"):
-            return None
-        return stop.version if matches(stop.where, place.dimensions) else None
 
     def _calibration(self, route: str, place: Place) -> tuple[Decimal, bool]:
         """The factor that calibration puts on this shape's estimates, and whether it forbids it."""
