@@ -22,7 +22,8 @@
   const number = () => {
     const marked = marks();
     const first = Math.floor(text.scrollTop / height());
-    const inSight = Math.floor(text.clientHeight / height());
+    // One more than fits, so that the numbers can be moved by a part of a line as the text is.
+    const inSight = Math.ceil(text.clientHeight / height()) + 1;
     const count = Math.min(text.value.split("\n").length - first, inSight);
     const lines = Array.from({ length: count }, (_, index) => {
       const line = document.createElement("span");
