@@ -6,6 +6,7 @@ from pydantic import Field
 
 from orchid.engine.document.values import (
     Count,
+    DeadlineMs,
     DurationMs,
     Name,
     NonNegative,
@@ -38,7 +39,7 @@ class Contract(Section):
 
     clock: Literal["completion", "first_token", "inter_token"]
     """What the deadline is measured to."""
-    deadline_ms: PositiveCount
+    deadline_ms: DeadlineMs
     """From authenticated arrival; a class may name its own."""
     denominator: Literal["eligible_offered"]
     """Every eligible request that was offered, refused ones included."""

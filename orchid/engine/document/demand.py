@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from orchid.engine.document.values import (
     Count,
+    DeadlineMs,
     DurationMs,
     Factor,
     Name,
@@ -230,7 +231,7 @@ class TrafficClass(Section):
     """Planned requests a second."""
     interactive: StrictBool = True
     """False allows deferral."""
-    deadline_ms: PositiveCount | None = None
+    deadline_ms: DeadlineMs | None = None
     """From authenticated arrival; absent means the contract's."""
     dimensions: Mapping[Name, Name] = Field(default_factory=dict)
     """The class's values of the segments' dimensions."""

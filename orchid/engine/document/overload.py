@@ -90,4 +90,4 @@ def _filled(given: Thresholds | None, default: Thresholds) -> Thresholds:
     if given is None:
         return default
     named = {name: getattr(given, name) for name in given.model_fields_set}
-    return default.model_copy(update=named)
+    return default.model_copy(update={k: bound for k, bound in named.items() if bound is not None})

@@ -137,6 +137,7 @@ Probability = Annotated[float, Field(gt=0, lt=1), *_as_number]
 NonNegative = Annotated[float, Field(ge=0), *_as_number]
 Positive = Annotated[float, Field(gt=0), *_as_number]
 Count = Annotated[int, Field(ge=0, le=10**15), BeforeValidator(_number)]
+DeadlineMs = Annotated[int, Field(gt=0, le=MAX_DURATION_MS), BeforeValidator(_number)]
 PositiveCount = Annotated[int, Field(gt=0, le=10**15), BeforeValidator(_number)]
 
 

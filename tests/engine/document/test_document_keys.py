@@ -61,6 +61,15 @@ def test_a_rung_keeps_the_defaults_that_it_does_not_name() -> None:
     assert (named.leave, named.steady_for_ms) == (usual.leave, usual.steady_for_ms)
 
 
+def test_a_threshold_of_null_is_an_absent_one() -> None:
+    rung = {"rung": "compact_fallback", "leave": {"queue_wait": None, "queued": 0.2}}
+    named = document("/overload", [rung]).overload_steps[0].leave
+    usual = document("/overload", ["compact_fallback"]).overload_steps[0].leave
+    assert named is not None
+    assert usual is not None
+    assert (named.queue_wait_ms, named.queued) == (usual.queue_wait_ms, 0.2)
+
+
 def test_absent_protection_is_what_was_decided_before() -> None:
     before = load_document((APPROVED / "orchid-serve-generation-1.yaml").read_text()).document
     admission = before.admission

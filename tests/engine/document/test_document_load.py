@@ -209,6 +209,7 @@ def test_words_that_look_like_truth_are_text() -> None:
         (("fleet", "device_usd_per_h"), "1" * 40),
         (("gates", "alpha_pass"), 1),
         (("contract", "deadline_ms"), None),
+        (("contract", "deadline_ms"), 10**14),
         (("rollout", "stages"), []),
         (("rollout", "stages"), [{"canary": 0.5, "shadow": "1h"}]),
         (("rollout", "strata"), ["colour"]),
