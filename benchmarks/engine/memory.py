@@ -14,8 +14,8 @@ from benchmarks.engine.traffic import Door
 from benchmarks.line import Against, Line
 from orchid.engine.admission.request import AdmissionRequest
 
-#: What is remembered on purpose (ended attempts, cells, accounts) is full after this share.
-FILLED = 0.1
+#: What is remembered on purpose (ended attempts, cells, accounts) is full by then.
+FILLED_AFTER = 1_000_000
 LIMIT_MB = 8.0
 BLOCK = 10_000
 
@@ -25,11 +25,12 @@ def lines(scale: Scale) -> Iterator[Line]:
     if not sys.platform.startswith("linux"):
         return
     door, total = Door(reference_policy()), scale.decisions_kept_flat
-    _decide(door, int(total * FILLED))
+    filling = min(FILLED_AFTER, total // 2)
+    _decide(door, filling)
     before = _resident_mb()
-    _decide(door, total - int(total * FILLED))
+    _decide(door, total - filling)
     growth = max(0.0, _resident_mb() - before)
-    note = f"from {before:.0f} MB after the first {FILLED:.0%} of {total:,} decisions"
+    note = f"from {before:.0f} MB after the first {filling:,} of {total:,} decisions"
     yield Line(
         "memory growth", growth, "MB", Against("limit", LIMIT_MB), scale.goal("<= 1"), note=note
     )

@@ -69,7 +69,7 @@ class Door:
         self.policy, self.arrivals = policy, Arrivals(policy, seed)
         self.state: AdmissionState = idle_state(policy, slots=SLOTS, replicas=REPLICAS)
         self.held: deque[tuple[str, int]] = deque()
-        self.decided = self.admitted = 0
+        self.refused = 0
         self.pass_through(self.arrivals.take(2 * IN_FLIGHT))
 
     def pass_through(self, requests: list[AdmissionRequest]) -> int:
@@ -89,16 +89,20 @@ class Door:
 
     def serve(self, request: AdmissionRequest) -> None:
         """One request in, and the oldest attempt out."""
-        now_ms = request.arrived_ms
-        decision = decide(request, self.state, self.policy, now_ms)
-        self.decided += 1
+        state, policy, held = self.state, self.policy, self.held
+        name, now_ms = request.request_id, request.arrived_ms
+        decision = decide(request, state, policy, now_ms)
         offer = decision.offer
         if offer is None or offer.wait:
+            self.refused += 1
             return
-        self.admitted += 1
-        name = request.request_id
-        self.state.reserve(name, decision, self.policy, now_ms, now_ms + EXPIRES_MS)
-        self.held.append((name, offer.output_tokens // 2))
-        if len(self.held) > IN_FLIGHT:
-            oldest, used = self.held.popleft()
-            self.state.settle(oldest, used, now_ms)
+        state.reserve(name, decision, policy, now_ms, now_ms + EXPIRES_MS)
+        held.append((name, offer.output_tokens // 2))
+        if len(held) > IN_FLIGHT:
+            oldest, used = held.popleft()
+            state.settle(oldest, used, now_ms)
+
+    @property
+    def admitted(self) -> float:
+        """The share of all requests so far."""
+        return 1.0 - self.refused / self.arrivals.count
