@@ -13,8 +13,9 @@ from orchid.engine.admission.overload import NORMAL, Event, Ladder, Sample, obse
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.replica import Ready, Replica
 from orchid.engine.admission.request import Offer
+from orchid.engine.admission.reservation import Reservation
 from orchid.engine.admission.signals import Signal
-from orchid.engine.admission.state import AdmissionState, Reservation
+from orchid.engine.admission.state import AdmissionState
 from orchid.engine.wire.records import RequestRecord
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from orchid.edge.pools import PoolEndpoint
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Decision, Deferral, Reason, Refusal
-from orchid.engine.admission.state import Reservation
+from orchid.engine.admission.reservation import Reservation
 from orchid.engine.pricing import Charge
 from orchid.engine.wire.records import RequestRecord
 

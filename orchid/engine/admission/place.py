@@ -59,7 +59,7 @@ def place(
             if policy.signals is None:
                 return replica, 0.0, False, False, UNUSED
             reading = read_signal(replica.signal, policy.signals, now_ms)
-            if not reading.rank and reading.wait_ms <= spare_ms:
+            if not reading.rank and (not reading.wait_ms or reading.wait_ms <= spare_ms):
                 return replica, reading.wait_ms, False, False, reading
     return _searched(group, request, live_tokens, first, policy, now_ms)
 
@@ -142,7 +142,10 @@ def _searched(
     wait = not first or best_score[1]
     if not wait:
         return best, best_score[3], False, best_score[0], best_reading
-    queue_ms = max(group.lane.wait_ms(now_ms, request.request_id), best_reading.wait_ms)
+    queue_ms = best_score[3]
+    if not first:
+        ahead_ms = group.lane.wait_ms(now_ms, request.request_id)
+        queue_ms = max(ahead_ms, best_reading.wait_ms)
     return best, queue_ms, True, best_score[0], best_reading
 
 

@@ -5,6 +5,7 @@ mirror of that, moved only by our own dispatches and releases, so it needs no si
 """
 
 import heapq
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -57,15 +58,14 @@ class Replica:
     def in_flight(self) -> int:
         return len(self.running) + len(self.waiting)
 
-    def has_free_slot(self) -> bool:
-        return len(self.running) < self.slots and not self.waiting
-
     def wait_ms(self, now_ms: float) -> float:
         """Predicted wait for a slot, behind all that runs and waits here."""
-        if len(self.running) < self.slots and not self.waiting:
+        if self.waiting:
+            ends = self.slot_ends(now_ms)
+            return ends[0] - now_ms if ends else math.inf
+        if len(self.running) < self.slots:
             return 0.0
-        ends = self.slot_ends(now_ms)
-        return ends[0] - now_ms if ends else float("inf")
+        return max(0.0, min(self.running.values()) - now_ms) if self.slots else math.inf
 
     def slot_ends(self, now_ms: float) -> list[float]:
         """When each slot is free, the soonest first.

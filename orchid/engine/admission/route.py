@@ -12,7 +12,6 @@ from orchid.engine.document.money import Price
 from orchid.engine.document.quality import MODELLESS_ROUTES
 from orchid.engine.economics import upstream_usd
 
-
 FREE = Decimal(0)
 
 

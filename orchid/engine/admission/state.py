@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-import msgspec
-
 from orchid.engine.admission.breaker import Breaker
 from orchid.engine.admission.budgets import NOTHING, Account, Budgets, Usage
 from orchid.engine.admission.concurrency import limiter_of
@@ -20,36 +18,14 @@ from orchid.engine.admission.overload import Ladder, Sample
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.pool import Pool
 from orchid.engine.admission.recent import Recent
-from orchid.engine.admission.replica import Ready, Replica
-from orchid.engine.admission.request import Decision, Offer
+from orchid.engine.admission.replica import Ready
+from orchid.engine.admission.request import Decision
+from orchid.engine.admission.reservation import Reservation
 from orchid.engine.admission.retry import RetryLedger
 from orchid.engine.admission.shares import ROOT, Buckets
 
-ENDED_REMEMBERED = 100_000
+ENDED_REMEMBERED = 50_000  # at least; twice as many at most
 GENERATIONS_REMEMBERED = 16
-
-
-class Reservation(msgspec.Struct, frozen=True, gc=False, eq=False):
-    """What one attempt holds, under the generation it was admitted by and settles by."""
-
-    attempt_id: str
-    policy: CompiledPolicy
-    decision: Decision
-    offer: Offer
-    reserved_ms: float
-    expires_ms: float
-    pool: Pool
-    replica: Replica | None
-    buckets: Buckets
-    accounts: tuple[Account, ...]
-
-    @property
-    def tenant(self) -> str:
-        return self.decision.shape.request.tenant
-
-    @property
-    def request_id(self) -> str:
-        return self.decision.shape.request.request_id
 
 
 @dataclass(slots=True)
@@ -181,7 +157,7 @@ class AdmissionState:
 
     def settle(self, attempt_id: str, output_tokens: int, now_ms: float) -> Reservation | None:
         """Charge what was used and give back the rest; None when the attempt is not live."""
-        held = self.live.get(attempt_id)
+        held = self.live.pop(attempt_id, None)
         if held is None:
             return None
         offer, policy = held.offer, held.policy
@@ -200,7 +176,7 @@ class AdmissionState:
 
     def cancel_undispatched(self, attempt_id: str, now_ms: float) -> Reservation | None:
         """Give back everything of an attempt that never reached the server."""
-        held = self.live.get(attempt_id)
+        held = self.live.pop(attempt_id, None)
         return self._end(held, NOTHING, 0.0, now_ms) if held else None
 
     def expire(self, now_ms: float) -> list[Reservation]:
@@ -250,8 +226,8 @@ class AdmissionState:
         return self.shares.setdefault(policy.digest, Buckets(policy.shares))
 
     def _end(self, held: Reservation, used: Usage, charge: float, now_ms: float) -> Reservation:
+        """Return what a reservation holds, which is no longer live; this is the one way out."""
         attempt_id, offer, replica = held.attempt_id, held.offer, held.replica
-        del self.live[attempt_id]
         self.ended.put(attempt_id, True)
         held.buckets.charge(offer.path, offer.lender, charge - offer.charge, now_ms)
         if offer.usage is not None:

@@ -20,8 +20,8 @@ from orchid.engine.admission.shares import ShareTree
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, bucket_name
 
-SPELLINGS_REMEMBERED = 8192
-CELLS_REMEMBERED = 8192
+SPELLINGS_REMEMBERED = 4096
+CELLS_REMEMBERED = 4096
 _Key = tuple[Any, ...]
 
 
