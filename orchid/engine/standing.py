@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.early_stop import early_stop_of
 from orchid.engine.pricing import pad_of
 from orchid.engine.routing import route_for
 from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, fallbacks_for, matches
@@ -179,6 +180,8 @@ def _is_sound(facts: Facts, document: PolicyDocument) -> bool:
 
 
 def _is_whole(facts: Facts, document: PolicyDocument) -> bool:
+    if facts.outcome == "early_terminated":
+        return early_stop_of(document, facts.route, dict(facts.segment)) is not None
     if facts.outcome in CONDITIONAL_OUTCOMES:
         return facts.outcome in document.contract.accepts
     return facts.outcome == "completed"

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from orchid.engine import outcome
 from orchid.engine.clocks import LatencyBound, latency_bounds
@@ -80,6 +81,26 @@ def test_a_rung_counts_only_where_the_contract_accepts_it(policy: PolicyDocument
     assert "technical_success" not in counted(policy, outcome="early_terminated")
     cached = (attempt(policy, "cached"),)
     assert "technical_success" not in counted(policy, attempts=cached)
+
+
+def test_an_early_end_is_whole_only_by_a_declared_stop_for_its_segment(
+    reference: PolicyDocument,
+) -> None:
+    stopped = request(
+        reference,
+        product="orchid-serve",
+        outcome="early_terminated",
+        segment={"task": "short_assistant", "tenant_class": "standard"},
+        attempts=(attempt(reference),),
+    )
+    elsewhere = replace(stopped, segment={"task": "short_assistant", "tenant_class": "premium"})
+    undeclared = reference.models["full"].model_copy(update={"early_stop": None})
+    without = reference.model_copy(
+        update={"models": {**reference.models, "full": undeclared}},
+    )
+    assert "technical_success" in outcome.populations(stopped, reference)
+    assert "technical_success" not in outcome.populations(elsewhere, reference)
+    assert "technical_success" not in outcome.populations(stopped, without)
 
 
 def test_a_compact_answer_counts_only_where_fallback_is_allowed(policy: PolicyDocument) -> None:
