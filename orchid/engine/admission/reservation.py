@@ -27,7 +27,3 @@ class Reservation(msgspec.Struct, frozen=True, gc=False, eq=False):
     @property
     def tenant(self) -> str:
         return self.decision.shape.request.tenant
-
-    @property
-    def request_id(self) -> str:
-        return self.decision.shape.request.request_id

@@ -126,13 +126,6 @@ class Bucket:
             return 0.0
         return (self.burst_ms - max(0.0, self.full_ms - now_ms)) / self.ms_per_teu
 
-    def ceiling_at(self, now_ms: float) -> float:
-        """TEU that its ceiling leaves at a moment; negative when overdrawn."""
-        if not self.ceiling_ms_per_teu:
-            return 0.0
-        lacks_ms = max(0.0, self.ceiling_full_ms - now_ms)
-        return (self.ceiling_burst_ms - lacks_ms) / self.ceiling_ms_per_teu
-
 
 class Buckets:
     """The state of a tree: one bucket a node, full until it is charged."""
