@@ -58,12 +58,13 @@ def scenarios(document: PolicyDocument) -> list[tuple[str, capacity.Load]]:
     """Every case that a proposal is checked in; none where a route has no price."""
     if not priced(document):
         return []
-    return [
-        ("Steady", capacity.steady(document)),
-        (f"Spike of {capacity.SPIKE_FACTOR}×", capacity.spike(document)),
-        ("One group lost", capacity.group_loss(document)),
-        ("A candidate holds one group", capacity.candidate_overlap(document)),
-    ]
+    words = {
+        "steady": "Steady",
+        "spike": f"Spike of {capacity.SPIKE_FACTOR}×",
+        "group_loss": "One group lost",
+        "candidate_overlap": "A candidate holds one group",
+    }
+    return [(words[name], load) for name, load in capacity.trials(document).items()]
 
 
 def scenario_table(document: PolicyDocument) -> Table:

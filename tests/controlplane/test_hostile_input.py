@@ -28,6 +28,8 @@ NUMBERS = ("source", "publication", "generation", "revision", "base")
 QUERIES = [
     {"product": NUL},
     dict.fromkeys(("source", "cursor", "actor", "text", "next", "kind"), NUL),
+    dict.fromkeys(("what_if", "at", "class", "load", "digest", "base_digest"), HUGE),
+    dict.fromkeys(("what_if", "at", "load", "deadline_in_ms"), "1e999") | {"class": "x"},
     *(dict.fromkeys(NUMBERS, written) for written in (HUGE, "9" * 20, "²")),
     {"kind": "triton_trace", "anchor_monotonic_ns": HUGE, "anchor_unix_ns": HUGE},
     {"cursor": cursor('["2026-01-01T00:00:00+00:00", 1e999]')},

@@ -127,6 +127,15 @@ def test_a_scenario_has_an_address_of_its_own(cast: Cast, serve: Product) -> Non
         assert said in text, said
 
 
+@pytest.mark.parametrize("asked", [{"at": "many"}, {"what_if": "nobody +1%"}, {"revision": "²"}])
+def test_a_question_that_is_none_is_told_on_the_page(
+    cast: Cast, serve: Product, asked: dict[str, str]
+) -> None:
+    answer = cast.browser("eve").get(PAGE, asked)
+    assert answer.status_code == 200
+    assert ("field--wrong" in answer.content.decode()) == ("revision" not in asked)
+
+
 def test_a_tried_request_is_decided_and_explained(cast: Cast, serve: Product) -> None:
     asked = {"class": "document_generation", "deadline_in_ms": "400"}
     browser = cast.browser("eve")
