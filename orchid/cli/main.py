@@ -1,8 +1,9 @@
 """`orchid`: the command line. A command is imported when it is called, not before."""
 
+import contextlib
 import importlib
 import sys
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import click
 
@@ -67,8 +68,15 @@ def orchid() -> None:
     """
 
 
+def _close(stream: TextIO) -> None:
+    """Throw away what can't be written, which Python would else try again while it ends."""
+    with contextlib.suppress(OSError):
+        stream.close()
+
+
 def main() -> None:
     """Run, and leave with a documented exit code; a wrong call is an error, never a verdict."""
+    output = sys.stdout
     try:
         code = orchid(standalone_mode=False)
     except click.ClickException as error:
@@ -76,4 +84,14 @@ def main() -> None:
         sys.exit(ERROR)
     except click.Abort:
         sys.exit(130)
+    except SystemExit:
+        # Where nobody reads on (`| head`), click swaps the stream and leaves with 1: a verdict here.
+        if sys.stdout is not output:
+            sys.exit(ERROR)
+        raise
+    except OSError as error:
+        # A full disk, a file that vanished: told in words, for it is the caller's to mend.
+        _close(sys.stdout)
+        click.ClickException(str(error)).show()
+        sys.exit(ERROR)
     sys.exit(code if isinstance(code, int) else 0)

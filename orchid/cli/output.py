@@ -1,7 +1,9 @@
 """What commands print: JSON for machines, aligned tables for people."""
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -11,20 +13,38 @@ Item = TypeVar("Item")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+#: A column narrower than this reads worse folded than it does broken by the terminal.
+LEAST_FOLD = 24
+
+
 def show(data: Any, text: Callable[[], str], *, as_json: bool) -> None:
     """The data as it is, or in words; the words are made only when they are wanted."""
     click.echo(json.dumps(data, indent=2, default=str) if as_json else text())
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Columns as wide as their widest cell; unknown values are a dash, never a zero."""
+    """Columns as wide as their widest cell; unknown values are a dash, never a zero.
+
+    On a terminal the last column is folded into its width; elsewhere a row stays one line.
+    """
     cells = [list(headings), *([cell(value) for value in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(headings))]
     lines = [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in cells
     ]
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(folded(line, sum(widths[:-1]) + 2 * len(widths[:-1])) for line in lines)
+
+
+def folded(line: str, indent: int) -> str:
+    """A line for a terminal of its width, its further lines indented; as it is where none reads."""
+    if not sys.stdout.isatty():
+        return line
+    width = shutil.get_terminal_size().columns
+    if len(line) <= width or width - indent < LEAST_FOLD:
+        return line
+    words = textwrap.wrap(line[indent:], width - indent, break_long_words=False)
+    return line[:indent] + ("\n" + " " * indent).join(words)
 
 
 def progress(items: Sequence[Item], label: str) -> Iterator[Item]:

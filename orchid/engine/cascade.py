@@ -135,6 +135,7 @@ def _trouble(cascade: Cascade, answer: SmallAnswer) -> tuple[str | None, str]:
         return "schema_failure", f"{cascade.small}'s answer fails its schema"
     if answer.confidence is None:
         return "low_confidence", f"{cascade.small}'s answer was not scored"
-    low = answer.confidence < cascade.threshold
-    said = f"confidence {answer.confidence:g} {'<' if low else '>='} {cascade.threshold:g}"
-    return ("low_confidence" if low else None), said
+    # Not `<`: a scorer that answers NaN vouches for nothing.
+    confident = answer.confidence >= cascade.threshold
+    said = f"confidence {answer.confidence:g} {'>=' if confident else '<'} {cascade.threshold:g}"
+    return (None if confident else "low_confidence"), said

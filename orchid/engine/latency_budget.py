@@ -125,14 +125,15 @@ def _terms(
     uncached = max(tokens - asked.cached_tokens, 0)
     prefill = float(_first_token(timing, tokens, asked.cached_tokens))
     decode = cap * timing.decode_ms_per_token
-    reading = f"{uncached} uncached of {tokens} tokens at {timing.prefill_tokens_per_s:g} a second"
+    rate = f"{timing.prefill_tokens_per_s:,.1f}".removesuffix(".0")
+    reading = f"{uncached:,} uncached of {tokens:,} tokens at {rate} a second"
     return (
         Term("network", asked.network_ms, "between services, inside the clock"),
         Term("retrieval", asked.retrieval_ms, "required look-ups before the model"),
         Term("queue", queue, "longest wait for a replica"),
         Term("fixed", timing.fixed_ms + timing.transfer_ms, "fixed part and transfer"),
         Term("prefill", prefill, reading),
-        Term("decode", decode, f"{cap} tokens of {timing.decode_ms_per_token:g} ms"),
+        Term("decode", decode, f"{cap:,} tokens of {timing.decode_ms_per_token:g} ms"),
         Term(
             "reserve",
             float(document.contract.post_model_reserve_ms),

@@ -244,8 +244,9 @@ def _fund(shortage: Shortage) -> Found:
     rate = device_teu_per_s(fleet)
     devices = (shortage.deficit_teu_per_s / rate).to_integral_value(ROUND_CEILING)
     usd = devices * fleet.device_usd_per_h
+    what = "device" if devices == 1 else "devices"
     return devices * rate, (
-        f"fund {devices} more devices, warm before the load comes: {_bring(devices * rate)}"
+        f"fund {devices} more {what}, warm before the load comes: {_bring(devices * rate)}"
         f" for ${usd:,.2f} an hour"
     )
 

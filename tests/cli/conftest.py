@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,12 @@ from typing import Any
 import pytest
 import uvicorn
 
+from orchid.cli import main as command_line
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 Serve = Callable[[Any], contextlib.AbstractContextManager[str]]
+#: Exit code, output and error output of a command.
+Run = Callable[..., tuple[int, str, str]]
 
 
 @contextlib.contextmanager
@@ -39,3 +44,18 @@ def serve() -> Serve:
 @pytest.fixture
 def examples() -> Path:
     return EXAMPLES
+
+
+@pytest.fixture
+def policy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `orchid policy ...`; returns its exit code, output and error output."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["orchid", "policy", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            command_line.main()
+        printed = capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, printed.out, printed.err
+
+    return run

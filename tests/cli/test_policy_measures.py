@@ -2,17 +2,15 @@
 
 import gzip
 import json
-import sys
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import yaml
 
-from orchid.cli import main as command_line
 from orchid.engine.document.load import load_document
 from orchid.engine.wire.records import AttemptRecord, RequestRecord, encode_record
+from tests.cli.conftest import Run
 from tests.engine.measured_attempts import World
 from tests.reference_document import changed
 
@@ -21,22 +19,6 @@ EXAMPLES = ROOT / "examples"
 SERVE = str(EXAMPLES / "orchid-serve/generation-1.yaml")
 RUN = EXAMPLES / "recordings/run1"
 SHAPES = ROOT / "tests/data/model-shapes"
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def policy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `orchid policy ...`; returns its exit code, output and error output."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["orchid", "policy", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            command_line.main()
-        printed = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, printed.out, printed.err
-
-    return run
 
 
 def recorded(n: int, seed: int = 1) -> list[bytes]:
@@ -229,9 +211,27 @@ def test_threshold_exits_with_1_where_none_keeps_the_target(policy: Run, tmp_pat
     code, out, _ = policy("threshold", scores(tmp_path / "s.csv", 5), "--target", 0.01)
     assert code == 1
     assert "every request must go to large" in out
-    (tmp_path / "odd.csv").write_text("confidence\n0.5\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"confidence\n0.5\n", "no column 'score'"),
+        (b"score,small_correct\n0.5,1\n0.5,maybe\n", 'line 3: small_correct is "maybe"'),
+        (b"score,small_correct\nnan,1\n", 'line 2: score is "nan", allowed is a finite number'),
+        (b"score,small_correct\n0.5\n", 'line 2: small_correct is ""'),
+        (b'score,small_correct\n0.5,1,9,"\xff"\n', "is no UTF-8 text, from byte"),
+        (b"score,small_correct\n" + b"1" * 200_000, "is no CSV"),
+        (b"", "no scored answer"),
+    ],
+)
+def test_what_is_no_scored_answer_is_told_with_its_line(
+    policy: Run, tmp_path: Path, content: bytes, said: str
+) -> None:
+    (tmp_path / "odd.csv").write_bytes(content)
     code, _, err = policy("threshold", tmp_path / "odd.csv", "--target", 0.01)
-    assert (code, "no column 'score'" in err) == (3, True)
+    assert code == 3
+    assert said in err
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ def test_a_confident_answer_is_accepted() -> None:
     [
         (SmallAnswer(300, confidence=0.79), "low_confidence"),
         (SmallAnswer(300, confidence=None), "low_confidence"),
+        (SmallAnswer(300, confidence=float("nan")), "low_confidence"),
         (SmallAnswer(300, confidence=0.99, schema_valid=False), "schema_failure"),
         (SmallAnswer(300, timed_out=True), "timeout"),
     ],

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from orchid.cli.output import json_option, show, table
-from orchid.cli.policy.reading import DECIMAL, number, share
+from orchid.cli.policy.figures import DECIMAL, MOST_TOKENS, POSITIVE, SHARE, TOKENS
+from orchid.cli.policy.reading import number, share
 from orchid.engine.arithmetic import (
     Assistant,
     Speculation,
@@ -25,20 +26,22 @@ def arithmetic() -> None:
 
 @arithmetic.command()
 @click.argument("characters", type=click.IntRange(0, 10**12))
-@click.argument("per_token", type=DECIMAL)
+@click.argument("per_token", type=POSITIVE)
 def tokens(characters: int, per_token: Decimal) -> None:
     """Tokens of a text of so many CHARACTERS at a tokenizer's mean characters PER_TOKEN."""
-    click.echo(f"{tokens_of_text(characters, positive(per_token)):,} tokens")
+    click.echo(f"{tokens_of_text(characters, per_token):,} tokens")
 
 
 @arithmetic.command()
-@click.argument("parameters", type=DECIMAL)
+@click.argument("parameters", type=POSITIVE)
 @click.option("--bits", default=16, show_default=True, type=click.IntRange(1, 64))
-@click.option("--bytes-per-s", required=True, type=DECIMAL, help="Memory bandwidth.")
-@click.option("--output", "output_tokens", default=1, type=click.IntRange(1), help="Tokens.")
+@click.option("--bytes-per-s", required=True, type=POSITIVE, help="Memory bandwidth.")
+@click.option(
+    "--output", "output_tokens", default=1, type=click.IntRange(1, MOST_TOKENS), help="Tokens."
+)
 def decode(parameters: Decimal, bits: int, bytes_per_s: Decimal, output_tokens: int) -> None:
     """Least decode time of a model of so many PARAMETERS: each is read once a token."""
-    floor = decode_floor_ms(positive(parameters), bits, positive(bytes_per_s))
+    floor = decode_floor_ms(parameters, bits, bytes_per_s)
     whole = output_tokens * floor
     click.echo(f"{floor:.2f} ms a token at least; {output_tokens:,} tokens {whole:,.1f} ms")
 
@@ -67,16 +70,18 @@ def speculation(acceptance: Decimal, draft: int, draft_cost: Decimal) -> None:
 
 
 @arithmetic.command()
-@click.option("--prefix", required=True, type=click.IntRange(0), help="Stable tokens.")
-@click.option("--input", "input_tokens", required=True, type=click.IntRange(0), help="The others.")
-@click.option("--output", "output_tokens", required=True, type=click.IntRange(0))
+@click.option("--prefix", required=True, type=TOKENS, help="Stable tokens.")
+@click.option("--input", "input_tokens", required=True, type=TOKENS, help="The others.")
+@click.option("--output", "output_tokens", required=True, type=TOKENS)
 @click.option("--output-weight", default="4", show_default=True, type=DECIMAL)
 @click.option("--small-price", default="0.1", show_default=True, type=DECIMAL)
 @click.option("--write-price", default="1.25", show_default=True, type=DECIMAL)
 @click.option("--read-price", default="0.1", show_default=True, type=DECIMAL)
-@click.option("--hit-rate", default="0.9", show_default=True, type=DECIMAL)
-@click.option("--escalation", default="0.25", show_default=True, type=DECIMAL)
-@click.option("--requests-a-month", type=click.IntRange(0), help="To see how warm a cache stays.")
+@click.option("--hit-rate", default="0.9", show_default=True, type=SHARE)
+@click.option("--escalation", default="0.25", show_default=True, type=SHARE)
+@click.option(
+    "--requests-a-month", type=click.IntRange(0, 10**12), help="To see how warm a cache stays."
+)
 @json_option
 def assistant(requests_a_month: int | None, as_json: bool, **given: Any) -> None:
     """A feature with a stable prefix, by who answers it: large, cascade, perfect classifier."""
@@ -111,9 +116,3 @@ def assistant_text(data: dict[str, Any]) -> str:
             f" model sees {data['large_per_minute']:.1f}, by which its prefix must stay warm"
         )
     return "\n".join(lines)
-
-
-def positive(value: Decimal) -> Decimal:
-    if value <= 0:
-        raise click.UsageError(f"{value} must be above zero")
-    return value

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from orchid.cli.output import json_option, show, table
-from orchid.cli.policy.reading import DECIMAL, document_argument, figure, loaded, share
+from orchid.cli.policy.figures import MILLISECONDS, MOST_TOKENS, SHARE, TOKENS
+from orchid.cli.policy.reading import document_argument, figure, loaded, share
 from orchid.engine.cascade import Work, both_calls
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.feature_cost import CostTable, Repeats, cost_table
@@ -23,17 +24,17 @@ BOUNDS = "Every term is a bound; percentiles of stages are never added up."
 @click.command()
 @click.argument("file", type=document_argument)
 @click.option("--class", "name", help="One class; default: all.")
+@click.option("--cached", default=0, type=TOKENS, help="Prompt tokens in a prefix cache.")
+@click.option("--input", "input_tokens", type=TOKENS, help="Instead of the class's.")
 @click.option(
-    "--cached", default=0, type=click.IntRange(0), help="Prompt tokens in a prefix cache."
+    "--output", "output_tokens", type=click.IntRange(1, MOST_TOKENS), help="Instead of its cap."
 )
-@click.option("--input", "input_tokens", type=click.IntRange(0), help="Instead of the class's.")
-@click.option("--output", "output_tokens", type=click.IntRange(1), help="Instead of its cap.")
-@click.option("--network-ms", default=0.0, type=click.FloatRange(0), help="Between services.")
-@click.option("--retrieval-ms", default=0.0, type=click.FloatRange(0), help="Before the model.")
-@click.option("--queue-ms", type=click.FloatRange(0), help="Default: the wait that FILE aims at.")
-@click.option("--prefix", default=0, type=click.IntRange(0), help="Tokens of a stable prefix.")
-@click.option("--hit-rate", default="0.9", show_default=True, type=DECIMAL, help="Of the prefix.")
-@click.option("--escalation", default="0.25", show_default=True, type=DECIMAL, help="To large.")
+@click.option("--network-ms", default=0.0, type=MILLISECONDS, help="Between services.")
+@click.option("--retrieval-ms", default=0.0, type=MILLISECONDS, help="Before the model.")
+@click.option("--queue-ms", type=MILLISECONDS, help="Default: the wait that FILE aims at.")
+@click.option("--prefix", default=0, type=TOKENS, help="Tokens of a stable prefix.")
+@click.option("--hit-rate", default="0.9", show_default=True, type=SHARE, help="Of the prefix.")
+@click.option("--escalation", default="0.25", show_default=True, type=SHARE, help="To large.")
 @json_option
 def budget(
     file: Path,

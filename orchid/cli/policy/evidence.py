@@ -11,6 +11,9 @@ from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.findings import RouteUtility
 from orchid.engine.document.model import PolicyDocument
 
+#: A piece of evidence has some hundred bytes; this is a set of a hundred thousand.
+MAX_EVIDENCE_BYTES = 64 << 20
+
 
 class Piece(msgspec.Struct):
     """The part of `orchid.evidence/v1` that findings ask for; other fields are passed over."""
@@ -27,8 +30,8 @@ def evidence_of(file: Path, document: PolicyDocument) -> tuple[RouteUtility, ...
     Raises click.ClickException where the file is neither a piece of evidence nor a set of them.
     """
     try:
-        pieces = msgspec.convert(_items(json.loads(file.read_bytes())), list[Piece])
-    except (ValueError, msgspec.ValidationError) as error:
+        pieces = msgspec.convert(_items(_json(file)), list[Piece])
+    except ValueError as error:
         raise click.ClickException(
             f"{file} is no evidence (orchid.evidence/v1): {error}"
         ) from error
@@ -42,6 +45,15 @@ def evidence_of(file: Path, document: PolicyDocument) -> tuple[RouteUtility, ...
         for piece in pieces
         if piece.route in pinned and piece.manifest in (None, pinned[piece.route])
     )
+
+
+def _json(file: Path) -> Any:
+    if file.stat().st_size > MAX_EVIDENCE_BYTES:
+        raise ValueError(f"it has more than {MAX_EVIDENCE_BYTES >> 20} MiB")
+    try:
+        return json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError("it is no JSON") from error
 
 
 def _items(content: Any) -> Any:

@@ -9,7 +9,8 @@ import click
 
 from orchid.cli.output import json_option, show, table
 from orchid.cli.policy.explain_request import request_explained, request_text
-from orchid.cli.policy.reading import DECIMAL, document_argument, figure, loaded, number, share
+from orchid.cli.policy.figures import DECIMAL
+from orchid.cli.policy.reading import document_argument, figure, loaded, number, share
 from orchid.engine.capacity import (
     Load,
     equal_price_share,

@@ -94,8 +94,9 @@ def request_text(data: dict[str, Any]) -> str:
         )
     if refusal := data["refusal"]:
         after = refusal["after_ms"]
-        again = f"after {after:,} ms" if refusal["retryable"] and after is not None else "not again"
-        lines.append(f"HTTP {refusal['status']}; the client may come back {again}")
+        waits = refusal["retryable"] and after is not None
+        again = f"may come back after {after:,} ms" if waits else "should not try it again"
+        lines.append(f"HTTP {refusal['status']}; the client {again}")
     if not data["constraints"]:
         return "\n".join(lines)
     rows = [

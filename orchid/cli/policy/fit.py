@@ -8,21 +8,22 @@ import click
 import yaml
 
 from orchid.cli.output import json_option, show, table
+from orchid.cli.policy.figures import FloatRange
 from orchid.cli.policy.fit_report import FRESH, NOT_STATED, Asked, report
 from orchid.cli.policy.measured import measured
-from orchid.cli.policy.reading import document_argument, loaded
+from orchid.cli.policy.reading import document_argument, file_argument, loaded
 from orchid.engine.calibration.fit import Estimate, NotIdentifiableError
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=document_argument)
+@click.argument("files", nargs=-1, required=True, type=file_argument)
 @click.option("--reference", default="full", show_default=True, help="The route of factor 1.")
 @click.option("--policy", "document", type=document_argument, help="Judge this document too.")
-@click.option("--trace", "traces", multiple=True, type=document_argument, help="Triton's own file.")
+@click.option("--trace", "traces", multiple=True, type=file_argument, help="Triton's own file.")
 @click.option("--name", default="teu-fitted", show_default=True, help="Version of the new model.")
 @click.option("--runtime", help="Goes into `fitted`; default: that of the document's reference.")
 @click.option("--hardware", default=NOT_STATED, help="Goes into `fitted`.")
-@click.option("--nominal", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.999))
+@click.option("--nominal", default=0.95, show_default=True, type=FloatRange(0.5, 0.999))
 @click.option("--limit", default=100_000, show_default=True, type=click.IntRange(1, 2_000_000))
 @json_option
 @click.pass_context

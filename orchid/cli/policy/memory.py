@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from orchid.cli.output import json_option, show, table
-from orchid.cli.policy.reading import document_argument, figure, loaded, share
+from orchid.cli.policy.reading import document_argument, figure, file_argument, loaded, share
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.manifest import compatible, member_of, parted_by
 from orchid.engine.memory import (
@@ -31,7 +31,7 @@ MAX_CONFIG_BYTES = 1 << 20
 
 @click.command()
 @click.argument("file", type=document_argument)
-@click.option("--config", type=document_argument, help="config.json of a model to be tried.")
+@click.option("--config", type=file_argument, help="config.json of a model to be tried.")
 @click.option("--cache-bits", default=16, show_default=True, help="Bits of a value in its cache.")
 @click.option("--against", type=document_argument, help="Another generation, route by route.")
 @json_option
@@ -86,11 +86,11 @@ def tried(document: PolicyDocument, file: Path, bits: int) -> dict[str, Any]:
     try:
         if file.stat().st_size > MAX_CONFIG_BYTES:
             raise ConfigError(f"it has more than {MAX_CONFIG_BYTES >> 20} MiB")
-        config = json.loads(file.read_bytes())
+        config = _config(file.read_bytes())
         if not isinstance(config, dict):
             raise ConfigError("it is no JSON object")
         kv = kv_of_config(config, bits=bits)
-    except (ConfigError, ValueError, RecursionError) as error:
+    except ConfigError as error:
         raise click.ClickException(f"{file} says no cache shape: {error}") from error
     each, fleet = kv_bytes_per_token(kv), document.fleet
     pool = fleet.residency_gib.get("kv_pool")
@@ -102,6 +102,13 @@ def tried(document: PolicyDocument, file: Path, bits: int) -> dict[str, Any]:
         "pool_tokens": tokens,
         "live_tokens": usable_tokens(tokens, usable) if tokens is not None else None,
     }
+
+
+def _config(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError("it is no JSON") from error
 
 
 def differences(document: PolicyDocument, other: PolicyDocument) -> dict[str, Any]:

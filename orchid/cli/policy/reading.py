@@ -1,47 +1,66 @@
 """How a command reads its document, and how it spells the figures of one."""
 
 from dataclasses import asdict
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import click
 
 from orchid.cli.client import place
+from orchid.engine.document.errors import DocumentError
 from orchid.engine.document.load import DocumentErrors, LoadedDocument, load_document
+from orchid.engine.document.parse import MAX_BYTES
+from orchid.engine.document.places import places
 
-document_argument = click.Path(exists=True, dir_okay=False, path_type=Path)
-LARGEST = Decimal(10) ** 18
-
-
-class DecimalType(click.ParamType[Decimal]):
-    """An exact figure from zero to a bound that no rate, price or count comes near."""
-
-    name = "decimal"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Decimal:
-        try:
-            found = Decimal(str(value))
-        except InvalidOperation:
-            self.fail(f"{value} is no decimal number", param, ctx)
-        if not (found.is_finite() and 0 <= found <= LARGEST):
-            self.fail(f"{value} must be a number from 0 to {LARGEST:.0e}", param, ctx)
-        return found
-
-
-DECIMAL = DecimalType()
+document_argument = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+file_argument = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def loaded(file: Path) -> LoadedDocument:
-    """The document, or every fault of it at once."""
+    """The document, or every fault of it at once with its line."""
+    text = content(file)
     try:
-        return load_document(file.read_bytes())
+        return load(text)
     except DocumentErrors as faults:
-        lines = [f"  {place(asdict(error))}" for error in faults.errors]
-        count = len(lines)
-        head = f"{file} has {count} fault{'s' if count > 1 else ''}:"
-        raise click.ClickException("\n".join([head, *lines])) from faults
+        raise refused(file, text, faults) from faults
+
+
+def refused(file: Path, text: bytes, faults: DocumentErrors) -> click.ClickException:
+    told = [f"  {at_line(fault['line'])}{place(fault)}" for fault in as_data(faults, text)]
+    head = f"{named(file)} has {len(told)} fault{'s' if len(told) > 1 else ''}:"
+    return click.ClickException("\n".join([head, *told]))
+
+
+def content(file: Path) -> bytes:
+    """What the file or standard input (`-`) holds, up to one byte over what a document may have."""
+    with click.open_file(str(file), "rb") as stream:
+        return bytes(stream.read(MAX_BYTES + 1))
+
+
+def load(text: bytes) -> LoadedDocument:
+    """Raises DocumentErrors; of a larger file no more than the bound was read, so none is told."""
+    if len(text) > MAX_BYTES:
+        bound = f"{MAX_BYTES:,} bytes"
+        fault = DocumentError("", f"more than {bound}", f"at most {bound}", "too_large")
+        raise DocumentErrors([fault])
+    return load_document(text)
+
+
+def as_data(faults: DocumentErrors, text: bytes) -> list[dict[str, Any]]:
+    lines = places(text.decode("utf-8-sig", "replace"))
+    return [
+        {**asdict(fault), "line": lines.line_of(fault.pointer) if fault.pointer else None}
+        for fault in faults.errors
+    ]
+
+
+def at_line(line: int | None) -> str:
+    return f"line {line}, " if line is not None else ""
+
+
+def named(file: Path) -> str:
+    return "standard input" if str(file) == "-" else str(file)
 
 
 def figure(value: Decimal) -> str:

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import click
 
 from orchid.cli.output import json_option, show
-from orchid.cli.policy.reading import document_argument, loaded
+from orchid.cli.policy.figures import INNER_SHARE, MILLISECONDS, PART, FloatRange
+from orchid.cli.policy.reading import document_argument, file_argument, loaded
 from orchid.engine.cascade import SmallAnswer, Step, Work, next_step
 from orchid.engine.document.canonical import manifest_digest
+from orchid.engine.document.errors import nearest, shown
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.routing import route_for
 from orchid.engine.segments import segment_of
@@ -29,10 +32,10 @@ MAX_SCORES_BYTES = 256 << 20
 @click.option(
     "--dimension", "dimensions", multiple=True, metavar="NAME=VALUE", help="Of its segment."
 )
-@click.option("--score", type=click.FloatRange(0, 1), help="A classifier's, before any answer.")
+@click.option("--score", type=PART, help="A classifier's, before any answer.")
 @click.option("--cascade", is_flag=True, help="The caller can score answers and escalate.")
-@click.option("--confidence", type=click.FloatRange(0, 1), help="Of the small route's answer.")
-@click.option("--elapsed-ms", type=click.FloatRange(0), help="When the small call ended.")
+@click.option("--confidence", type=PART, help="Of the small route's answer.")
+@click.option("--elapsed-ms", type=MILLISECONDS, help="When the small call ended.")
 @click.option("--schema-failed", is_flag=True, help="Its answer fails the schema.")
 @click.option("--timed-out", is_flag=True, help="It gave none in time.")
 @click.option("--prompt-version", help="The prompt in use.")
@@ -58,6 +61,8 @@ def route(
         prompt_version=prompt_version,
     )
     data: dict[str, Any] = {"choice": asdict(chosen)}
+    if name not in document.classes:
+        data["unknown_class"] = f"no class is {name!r}: {_known(name, document.classes)}"
     if chosen.escalates and answer["elapsed_ms"] is not None:
         data["step"] = asdict(followed(document, name, answer))
     show(data, lambda: route_text(data), as_json=as_json)
@@ -68,10 +73,19 @@ def segment(document: PolicyDocument, name: str, given: Sequence[str]) -> dict[s
     pairs = dict(one.split("=", 1) for one in given if "=" in one)
     if len(pairs) != len(given):
         raise click.UsageError("--dimension takes NAME=VALUE, each name once")
+    for one in pairs:
+        if one not in document.segments.dimensions:
+            known = _known(one, document.segments.dimensions)
+            raise click.UsageError(f"--dimension {one}: no dimension of the document: {known}")
     traffic = document.classes.get(name)
     tokens = traffic.input_tokens if traffic else None
     cap = traffic.max_output_tokens if traffic else None
     return segment_of(document, name, tokens, cap, pairs)
+
+
+def _known(name: str, names: Iterable[str]) -> str:
+    known = list(names)
+    return nearest(name, known) or f"it has {', '.join(known)}"
 
 
 def followed(document: PolicyDocument, name: str, answer: dict[str, Any]) -> Step:
@@ -89,6 +103,8 @@ def route_text(data: dict[str, Any]) -> str:
     choice: dict[str, Any] = data["choice"]
     lines = [f"{choice['route'] or 'no route'} ({choice['branch']}: {choice['reason']})"]
     lines += [f"  {line}" for line in choice["log"]]
+    if "unknown_class" in data:
+        lines.append(f"  {data['unknown_class']}")
     if step := data.get("step"):
         lines.append(f"then {step['verdict']}: {step['reason']}")
         lines += [f"  {line}" for line in step["log"]]
@@ -98,10 +114,10 @@ def route_text(data: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.argument("scores", type=document_argument)
-@click.option("--target", required=True, type=click.FloatRange(0, 1, min_open=True, max_open=True))
-@click.option("--confidence", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999))
-@click.option("--cost-ratio", default=0.1, show_default=True, type=click.FloatRange(0, 1))
+@click.argument("scores", type=file_argument)
+@click.option("--target", required=True, type=INNER_SHARE, help="Such as 0.02.")
+@click.option("--confidence", default=0.95, show_default=True, type=FloatRange(0.5, 0.9999))
+@click.option("--cost-ratio", default=0.1, show_default=True, type=PART)
 @click.option(
     "--policy", "document", type=document_argument, help="Pins the models of its cascade."
 )
@@ -148,17 +164,46 @@ def columns(file: Path) -> tuple[list[float], list[int], list[int]]:
     if file.stat().st_size > MAX_SCORES_BYTES:
         raise click.ClickException(f"{file} has more than {MAX_SCORES_BYTES >> 20} MiB.")
     try:
-        rows = list(csv.DictReader(io.StringIO(file.read_text("utf-8-sig"))))
-        score = [float(row["score"]) for row in rows]
-        small = [int(row["small_correct"]) for row in rows]
-        large = [int(row["large_correct"]) for row in rows if row.get("large_correct")]
-    except KeyError as missing:
-        raise click.ClickException(f"{file} has no column {missing}.") from missing
-    except (ValueError, TypeError, csv.Error) as error:
-        raise click.ClickException(f"{file} is no table of scores: {error}") from error
+        reader = csv.DictReader(io.StringIO(file.read_text("utf-8-sig")))
+        rows = [(reader.line_num, row) for row in reader]
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{file} is no UTF-8 text, from byte {error.start}.") from error
+    except csv.Error as error:
+        raise click.ClickException(f"{file} is no CSV: {error}.") from error
+    for column in ("score", "small_correct"):
+        if rows and column not in rows[0][1]:
+            raise click.ClickException(f"{file} has no column {column!r}.")
+    score = [_cell(file, line, "score", row) for line, row in rows]
+    small = [_verdict(file, line, "small_correct", row) for line, row in rows]
+    given = [(line, row) for line, row in rows if row.get("large_correct")]
+    large = [_verdict(file, line, "large_correct", row) for line, row in given]
     if large and len(large) != len(rows):
         raise click.ClickException(f"{file}: large_correct is missing in some rows.")
     return score, small, large
+
+
+def _cell(file: Path, line: int, column: str, row: dict[str, Any]) -> float:
+    text = row[column] or ""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise _unfit(file, line, column, text, "a finite number")
+    return found
+
+
+def _verdict(file: Path, line: int, column: str, row: dict[str, Any]) -> int:
+    text = (row[column] or "").strip()
+    if text not in ("0", "1"):
+        raise _unfit(file, line, column, text, "0 (wrong) or 1 (right)")
+    return int(text)
+
+
+def _unfit(file: Path, line: int, column: str, text: str, wanted: str) -> click.ClickException:
+    return click.ClickException(
+        f"{file}, line {line}: {column} is {shown(text)}, allowed is {wanted}."
+    )
 
 
 def pinned(

@@ -76,8 +76,8 @@ def what_if_text(data: dict[str, Any]) -> str:
         parts.append(f"No replica is left of {', '.join(data['lost_routes'])}.")
     for heading, key in (("The policy allows", "allowed"), ("To renegotiate", "renegotiate")):
         if data[key]:
-            rows = [(r["text"], CLOSES[r["closes"]]) for r in data[key]]
-            parts.append(table((heading, "closes alone"), rows))
+            rows = [(CLOSES[r["closes"]], r["text"]) for r in data[key]]
+            parts.append(table(("closes alone", heading), rows))
     return "\n\n".join(parts)
 
 
