@@ -85,7 +85,7 @@ def main() -> None:
     except click.Abort:
         sys.exit(130)
     except SystemExit:
-        # Where nobody reads on (`| head`), click swaps the stream and leaves with 1: a verdict here.
+        # Where nobody reads on (`| head`), click swaps the stream and leaves with 1, a verdict.
         if sys.stdout is not output:
             sys.exit(ERROR)
         raise

@@ -21,7 +21,7 @@ from orchid.engine.arithmetic import (
 
 @click.group()
 def arithmetic() -> None:
-    """Sums that need no document: tokens of a text, decode floor, batches, drafts, a feature."""
+    """Sums without a document: tokens, decode, batches, drafts, a feature."""
 
 
 @arithmetic.command()

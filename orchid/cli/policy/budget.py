@@ -46,7 +46,7 @@ def budget(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """The way to an answer term by term against the deadline of FILE, and its cost by route."""
+    """Time to an answer against its deadline, and its cost by route."""
     document = loaded(file).document
     if name is not None and name not in document.classes:
         raise click.UsageError(f"{name} is no class of it: {', '.join(document.classes)}")

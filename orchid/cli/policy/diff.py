@@ -41,7 +41,7 @@ recording = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=P
 def diff(
     old: Path, new: Path, on: Path | None, mode: Mode, slots: int | None, as_json: bool
 ) -> None:
-    """What NEW changes against OLD, in words, and whose approval that needs.
+    """What NEW changes against OLD, and whose approval that needs.
 
     With --on also how many recorded requests it decides otherwise, which and where.
     """

@@ -32,7 +32,9 @@ EXAMPLE = "class=chat,deadline_in_ms=900,load=80 (and tokens, tenant, any dimens
 @click.option("--request", "words", help=f"Decide one instead: {EXAMPLE}")
 @json_option
 def explain(file: Path, successes_per_s: Decimal | None, words: str | None, as_json: bool) -> None:
-    """What FILE promises and costs: demand, capacity, headroom and the price of a success.
+    """What FILE promises and costs, or what it does to one request.
+
+    Demand, capacity, headroom and the price of a success.
 
     With --request: what would happen to one request, and every constraint that it meets.
     """

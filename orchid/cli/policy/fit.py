@@ -37,7 +37,7 @@ def fit(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    """Fit TEU factors to the attempts in FILES and print them as a `demand:` section.
+    """Fit TEU factors to measured attempts, as a `demand:` section.
 
     FILES are request records (NDJSON, gzip too) or a client's log. Accelerator times that they
     don't state are taken from --trace files. Exit code 2 when the attempts can't tell the factors.

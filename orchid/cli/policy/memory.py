@@ -38,7 +38,7 @@ MAX_CONFIG_BYTES = 1 << 20
 def memory(
     file: Path, config: Path | None, cache_bits: int, against: Path | None, as_json: bool
 ) -> None:
-    """The residency ledger of FILE, live tokens, blocks of each class and what may coexist."""
+    """What a device of FILE holds: its ledger, caches, what may coexist."""
     document = loaded(file).document
     data = device(document)
     if config is not None:

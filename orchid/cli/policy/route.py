@@ -50,7 +50,7 @@ def route(
     as_json: bool,
     **answer: Any,
 ) -> None:
-    """The route that FILE gives a request, every question on the way, and what may follow."""
+    """The route that FILE gives a request, and every question on the way."""
     document = loaded(file).document
     chosen = route_for(
         document,
@@ -135,8 +135,9 @@ def threshold(
     prompt_version: str | None,
     as_json: bool,
 ) -> None:
-    """The lowest threshold whose accepted answers are wrong at most at the --target rate.
+    """The lowest threshold that keeps a cascade's wrong answers rare.
 
+    Of the answers that it accepts at most the --target part is wrong.
     SCORES is CSV with the columns score, small_correct and, for accuracy and cost, large_correct.
     Exit code 1 where no threshold keeps the target.
     """
