@@ -57,6 +57,34 @@ def test_money_and_teu_travel_as_decimal_strings() -> None:
     assert json.loads(encode_record(record))["attempts"][0]["cost_usd"] == "0.10"
 
 
+def test_an_attempt_tells_work_and_cost_by_part() -> None:
+    given = {
+        "attempt_id": "a1",
+        "teu_prefill_predicted": "225",
+        "teu_decode_predicted": "120",
+        "kv_blocks_live": 60,
+        "kv_blocks_released": 64,
+        "transfer_ready_ms": 3,
+        "cost_parts_usd": {"accelerator": "0.0001", "validator": "0.00002"},
+    }
+    record = parse_record(line(attempts=[given]))
+    assert json.loads(encode_record(record))["attempts"][0] == given
+    assert sum(record.attempts[0].cost_parts_usd.values()) == Decimal("0.00012")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"cost_parts_usd": {"accelerator": "-1"}},
+        {"cost_parts_usd": {"a sentence": "1"}},
+        {"cost_parts_usd": {f"part{i}": "1" for i in range(17)}},
+        {"teu_decode_observed": "Infinity"},
+    ],
+)
+def test_a_part_of_work_or_cost_is_bounded(part: dict[str, object]) -> None:
+    refusal(line(attempts=[{"attempt_id": "a1", **part}]))
+
+
 def test_what_is_unknown_is_absent_and_not_zero() -> None:
     record = parse_record(line())
     assert record.completion_ms is None

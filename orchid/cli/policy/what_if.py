@@ -23,7 +23,8 @@ CLOSES = {True: "yes", False: "no"}
 def what_if(ctx: click.Context, file: Path, scenario: tuple[str, ...], as_json: bool) -> None:
     """Load of FILE's fleet in a SCENARIO, and what would close a gap.
 
-    Several scenarios are combined; where they don't fit, what to renegotiate is listed. Exit code: 0 it fits, 1 it doesn't, 3 the words can't be read.
+    Several scenarios are combined; where they don't fit, what to renegotiate is listed. Exit code:
+    0 it fits, 1 it doesn't, 3 the words can't be read.
     """
     document = loaded(file).document
     try:

@@ -35,6 +35,18 @@ MAX_RECORD_BYTES = 64 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+AMOUNTS = (
+    "external_usd",
+    "teu_predicted",
+    "teu_observed",
+    "teu_prefill_predicted",
+    "teu_prefill_observed",
+    "teu_decode_predicted",
+    "teu_decode_observed",
+    "cost_usd",
+)
+
+
 class DecisionRecord(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
@@ -78,6 +90,9 @@ class AttemptRecord(
     prefill_ms: Milliseconds | None = None
     decode_ms: Milliseconds | None = None
     transfer_ms: Milliseconds | None = None
+    transfer_ready_ms: Milliseconds | None = None
+    transfer_start_ms: Milliseconds | None = None
+    transfer_end_ms: Milliseconds | None = None
     output_transfer_ms: Milliseconds | None = None
     preparation_ms: Milliseconds | None = None
     validation_ms: Milliseconds | None = None
@@ -94,11 +109,17 @@ class AttemptRecord(
     padded_tokens: Tokens | None = None
     teu_predicted: Decimal | None = None
     teu_observed: Decimal | None = None
+    teu_prefill_predicted: Decimal | None = None
+    teu_prefill_observed: Decimal | None = None
+    teu_decode_predicted: Decimal | None = None
+    teu_decode_observed: Decimal | None = None
     kv_bytes: Bytes | None = None
     kv_blocks_allocated: Count | None = None
     kv_blocks_peak: Count | None = None
+    kv_blocks_live: Count | None = None
     kv_blocks_swapped: Count | None = None
     kv_blocks_recomputed: Count | None = None
+    kv_blocks_released: Count | None = None
     live_token_ms: Milliseconds | None = None
     idle_token_ms: Milliseconds | None = None
     preemptions: Count | None = None
@@ -107,10 +128,15 @@ class AttemptRecord(
     cancel_requested_ms: Milliseconds | None = None
     released_ms: Milliseconds | None = None
     cost_usd: Decimal | None = None
+    cost_parts_usd: Annotated[dict[Name, Decimal], Meta(max_length=16)] = msgspec.field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
-        for name in ("external_usd", "teu_predicted", "teu_observed", "cost_usd"):
+        for name in AMOUNTS:
             check_amount(name, getattr(self, name))
+        for part in self.cost_parts_usd.values():
+            check_amount("cost_parts_usd", part)
 
 
 class RequestRecord(
