@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.quality import MODELLESS_ROUTES
 from orchid.engine.early_stop import early_stop_of
 from orchid.engine.pricing import pad_of
 from orchid.engine.routing import route_for
@@ -20,8 +21,6 @@ ADMITTING_ACTIONS = frozenset({"admit", "fallback", "bound"})
 DELIVERED_OUTCOMES = frozenset({"completed", "bounded", "early_terminated"})
 #: Outcomes that only count as a complete answer where the contract accepts the rung.
 CONDITIONAL_OUTCOMES = frozenset({"bounded", "early_terminated"})
-#: Routes without a generated text; successes only where the contract accepts them.
-CONDITIONAL_ROUTES = frozenset({"retrieval_only", "cached"})
 
 _COUNTED_OUTCOMES = frozenset(
     {"cancelled", "timed_out", "failed", "truncated", "lost", "bounded", "early_terminated"}
@@ -114,7 +113,7 @@ def has_unknown_price(facts: Facts, document: PolicyDocument) -> bool:
 
     Own devices are paid by the ledger, so their attempts need no price of their own.
     """
-    own = {*document.models, *CONDITIONAL_ROUTES}
+    own = {*document.models, *MODELLESS_ROUTES}
     return any(outside or place not in own for place, outside in facts.unpaid)
 
 
@@ -166,7 +165,7 @@ def _is_valid(facts: Facts) -> bool:
 
 def _is_honestly_empty(facts: Facts) -> bool:
     """Sources without a generated text: there is nothing to validate, so not knowing is enough."""
-    return facts.route in CONDITIONAL_ROUTES and not is_violation(facts)
+    return facts.route in MODELLESS_ROUTES and not is_violation(facts)
 
 
 def _is_sound(facts: Facts, document: PolicyDocument) -> bool:
@@ -189,7 +188,7 @@ def _is_whole(facts: Facts, document: PolicyDocument) -> bool:
 
 def _route_is_allowed(facts: Facts, document: PolicyDocument) -> bool:
     """The route that rules and class ask for, one it may fall back to, or an accepted rung."""
-    if facts.route in CONDITIONAL_ROUTES:
+    if facts.route in MODELLESS_ROUTES:
         return facts.route in document.contract.accepts
     if facts.class_ not in document.classes:
         return False
@@ -213,7 +212,7 @@ def _stands_in(
 
 
 def _ran_under_the_manifest(facts: Facts, document: PolicyDocument) -> bool:
-    if facts.route in CONDITIONAL_ROUTES:
+    if facts.route in MODELLESS_ROUTES:
         return True
     model = document.models.get(facts.route)
     return model is not None and facts.manifest == manifest_digest(model)

@@ -8,24 +8,20 @@ what makes the second wave.
 """
 
 import math
-from typing import Literal
 
 import msgspec
 
+from orchid.engine.document.demand import OPTIONAL_PURPOSES
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.overload import OverloadStep, Thresholds
+from orchid.engine.document.overload import OverloadRung, OverloadStep, Thresholds
 
-RungName = Literal[
-    "stop_shadow", "defer_async", "cap_optional_output", "compact_fallback", "reject_infeasible"
-]
-NUMBERS: dict[RungName, int] = {
+NUMBERS: dict[OverloadRung, int] = {
     "stop_shadow": 1,
     "defer_async": 2,
     "cap_optional_output": 3,
     "compact_fallback": 4,
     "reject_infeasible": 5,
 }
-OPTIONAL = frozenset({"shadow", "profiling", "evaluation"})
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False):
@@ -39,7 +35,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
 class RungRules(msgspec.Struct, frozen=True, gc=False):
     """One listed rung. `routes` are those it acts on, in the order in which they come back."""
 
-    name: RungName
+    name: OverloadRung
     enter: Sample
     leave: Sample
     dwell_ms: float
@@ -80,7 +76,7 @@ class Ladder(msgspec.Struct, frozen=True):
 
     def stops(self, purpose: str) -> bool:
         """Whether work of this purpose is not taken now."""
-        return self.stops_optional and purpose in OPTIONAL
+        return self.stops_optional and purpose in OPTIONAL_PURPOSES
 
     def caps_output(self, route: str) -> bool:
         """Whether optional output of requests for this route is capped now."""
@@ -218,7 +214,7 @@ def _bounds(given: Thresholds) -> Sample:
     return Sample(float(given.queue_wait_ms), given.queued, given.live_tokens)
 
 
-def _routes(document: PolicyDocument, rung: RungName) -> tuple[str, ...]:
+def _routes(document: PolicyDocument, rung: OverloadRung) -> tuple[str, ...]:
     """The cheapest comes back first: it is the smallest step of load."""
     if rung == "compact_fallback":
         found = {rule.from_ for rule in document.fallback if rule.from_ is not None}

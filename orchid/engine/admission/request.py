@@ -104,10 +104,6 @@ class Shape(msgspec.Struct, frozen=True, gc=False):
         return self.request.arrived_ms + self.deadline_ms
 
     @property
-    def class_known(self) -> bool:
-        return self.cell.known
-
-    @property
     def route(self) -> str:
         """The requested route; empty when the request has none."""
         return self.cell.route

@@ -6,21 +6,18 @@ however often clients ask. Windows lie end to end from time zero; only the prese
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
 
 import msgspec
 
+from orchid.engine.document.limits import RETRY_MEASURES
 from orchid.engine.document.model import PolicyDocument
-
-Measure = Literal["attempts", "teu", "live_tokens"]
-MEASURES: tuple[Measure, ...] = ("attempts", "teu", "live_tokens")
 
 # TEU and tokens of first tries are sums of floats: a retry that fits exactly must not fail by it.
 ROUNDING = 1e-9
 
 
 class RetryRules(msgspec.Struct, frozen=True, gc=False):
-    """The bounds of a document's `admission.retry`; `counted` says which of MEASURES count."""
+    """The bounds of a document's `admission.retry`; `counted` are of RETRY_MEASURES."""
 
     budget: float
     window_ms: float
@@ -30,7 +27,7 @@ class RetryRules(msgspec.Struct, frozen=True, gc=False):
 
 def retry_rules(document: PolicyDocument) -> RetryRules:
     declared = document.admission.retry
-    attempts, teu, live_tokens = (measure in declared.count for measure in MEASURES)
+    attempts, teu, live_tokens = (measure in declared.count for measure in RETRY_MEASURES)
     return RetryRules(
         budget=declared.budget,
         window_ms=float(declared.window_ms),

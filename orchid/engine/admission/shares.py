@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from orchid.engine.document.demand import OPTIONAL_PURPOSES
 from orchid.engine.document.limits import ShareNode
 from orchid.engine.document.model import PolicyDocument
 
@@ -69,8 +70,7 @@ class ShareTree:
 
 def _is_for(leaf: str, purpose: str | None) -> bool:
     """Whether a node without a level takes this purpose; `background` takes all optional work."""
-    optional = purpose in ("shadow", "profiling", "evaluation")
-    return leaf == purpose or (optional and leaf == BACKGROUND)
+    return leaf == purpose or (leaf == BACKGROUND and purpose in OPTIONAL_PURPOSES)
 
 
 def share_tree(document: PolicyDocument) -> ShareTree:

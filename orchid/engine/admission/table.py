@@ -18,7 +18,7 @@ from orchid.engine.admission.request import AdmissionRequest, dimensions_of
 from orchid.engine.admission.route import RoutePolicy
 from orchid.engine.admission.shares import ShareTree
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, bucket_name
+from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, bucket_name, bucket_names
 
 SPELLINGS_REMEMBERED = 4096
 CELLS_REMEMBERED = 4096
@@ -129,7 +129,5 @@ def _named_values(document: PolicyDocument) -> dict[str, frozenset[str]]:
         for name, value in where.items():
             found.setdefault(name, set()).update([value] if isinstance(value, str) else value)
     for name, edges in document.segments.buckets.items():
-        found.setdefault(name, set()).update(
-            bucket_name(edges, tokens) for tokens in (0, *(edge + 1 for edge in edges))
-        )
+        found.setdefault(name, set()).update(bucket_names(edges))
     return {name: frozenset(values) for name, values in found.items()}

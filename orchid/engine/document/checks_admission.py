@@ -1,7 +1,7 @@
 """Findings about limits: concurrency, signals, queue and retries."""
 
 from orchid.engine.document.findings import Subject, Told, figure, names
-from orchid.engine.document.limits import Concurrency
+from orchid.engine.document.limits import RETRY_MEASURES, Concurrency
 from orchid.engine.document.values import duration_text
 from orchid.engine.headroom import device_teu_per_s
 from orchid.engine.pricing import teu
@@ -9,7 +9,6 @@ from orchid.engine.timing import deadline_ms
 
 #: Retries over first tries above which they feed the overload that they answer.
 MOST_RETRIES = 0.10
-MEASURES = ("attempts", "teu", "live_tokens")
 
 
 def _adaptive(subject: Subject) -> Concurrency | None:
@@ -144,7 +143,7 @@ def retry_budget_high(subject: Subject) -> Told:
 def retry_counted_in_part(subject: Subject) -> Told:
     """One long retry can hold what a hundred short ones do."""
     counted = subject.document.admission.retry.count
-    missing = [measure for measure in MEASURES if measure not in counted]
+    missing = [measure for measure in RETRY_MEASURES if measure not in counted]
     if missing:
         yield (
             "/admission/retry/count",

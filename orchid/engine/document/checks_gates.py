@@ -1,21 +1,14 @@
 """Findings about gates: what can't pass, can't fail, or never gets enough to judge."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 
-from orchid.engine.document.contract import LatencyGate
+from orchid.engine.clocks import CLOCK_OF_GATE, latency_gates
 from orchid.engine.document.errors import nearest
 from orchid.engine.document.findings import Subject, Told, figure
 from orchid.engine.document.values import duration_text
 from orchid.engine.segments import Where, both, may_overlap, where_key
 
-LATENCY_GATES = (
-    "completion_p95_ms",
-    "first_token_p95_ms",
-    "time_per_output_token_p95_ms",
-    "inter_token_gap_p95_ms",
-)
-WINDOWED = (*LATENCY_GATES, "cost_per_success_usd", "utility", "attainment", "violations")
+WINDOWED = (*CLOCK_OF_GATE, "cost_per_success_usd", "utility", "attainment", "violations")
 #: Which gates judge the clock that a contract names.
 CLOCK_GATES = {
     "completion": ("completion_p95_ms",),
@@ -40,13 +33,6 @@ TRIGGERS = (
 )
 
 
-def _latency(subject: Subject) -> Iterator[tuple[str, LatencyGate]]:
-    for name in LATENCY_GATES:
-        gate = getattr(subject.document.gates, name)
-        if gate is not None:
-            yield name, gate
-
-
 def attainment_unprovable(subject: Subject) -> Told:
     """A bound on a proportion stays under 1, however many requests succeed."""
     if subject.document.gates.attainment.min >= 1:
@@ -61,7 +47,7 @@ def gate_never_fails(subject: Subject) -> Told:
 
 def confidence_disagrees(subject: Subject) -> Told:
     alpha = subject.document.gates.alpha_pass
-    for name, gate in _latency(subject):
+    for name, gate in latency_gates(subject.document).items():
         if abs(gate.confidence + alpha - 1) > 1e-9:
             yield (
                 f"/gates/{name}/confidence",
@@ -105,7 +91,7 @@ def gate_window_short(subject: Subject) -> Told:
     gates, eligible = subject.document.gates, subject.document.contract.eligible
     needed: list[tuple[str, int, int, Where]] = [
         (f"/gates/{name}", gate.window_ms, gate.minimum_sample, eligible)
-        for name, gate in _latency(subject)
+        for name, gate in latency_gates(subject.document).items()
     ]
     whole, cost = gates.attainment, gates.cost_per_success_usd
     needed.append(("/gates/attainment", whole.window_ms, whole.minimum_sample, eligible))

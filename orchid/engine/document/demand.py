@@ -24,6 +24,9 @@ from orchid.engine.document.values import (
 )
 
 Modality = Literal["text", "image", "audio"]
+Purpose = Literal["serving", "control", "shadow", "profiling", "evaluation", "background"]
+#: Work that nobody waits for: the first that an overloaded fleet stops.
+OPTIONAL_PURPOSES: frozenset[str] = frozenset({"shadow", "profiling", "evaluation"})
 
 
 class Fitted(Section):
@@ -235,9 +238,7 @@ class TrafficClass(Section):
     """From authenticated arrival; absent means the contract's."""
     dimensions: Mapping[Name, Name] = Field(default_factory=dict)
     """The class's values of the segments' dimensions."""
-    purpose: Literal["serving", "control", "shadow", "profiling", "evaluation", "background"] = (
-        "serving"
-    )
+    purpose: Purpose = "serving"
     """What the work is for; overload stops shadow, profiling and evaluation first."""
     deferral: Deferral | None = None
     """Absent: a request that can't be served now is refused."""

@@ -110,6 +110,7 @@ class Signals(Section):
 
 
 RetryMeasure = Literal["attempts", "teu", "live_tokens"]
+RETRY_MEASURES: tuple[RetryMeasure, ...] = ("attempts", "teu", "live_tokens")
 
 
 class Retry(Section):
@@ -123,11 +124,7 @@ class Retry(Section):
     """The window that the budget is counted in."""
     attempts_per_request: PositiveCount = 3
     """Attempts of one logical request, the first included."""
-    count: Annotated[tuple[RetryMeasure, ...], Field(min_length=1)] = (
-        "attempts",
-        "teu",
-        "live_tokens",
-    )
+    count: Annotated[tuple[RetryMeasure, ...], Field(min_length=1)] = RETRY_MEASURES
     """What the budget is counted in; it is spent when any of them is."""
 
     @model_validator(mode="after")

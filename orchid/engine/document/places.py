@@ -11,8 +11,7 @@ import yaml
 
 from orchid.engine.document.errors import pointer_of
 from orchid.engine.document.parse import MAX_BYTES, MAX_DEPTH, MAX_NODES
-
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from orchid.engine.document.yaml_text import LOADER
 
 Parts = tuple[str | int, ...]
 
@@ -39,7 +38,7 @@ def places(text: str) -> Places:
     if len(text) > MAX_BYTES:
         return Places(found)
     try:
-        events = iter(yaml.parse(text, Loader=_LOADER))
+        events = iter(yaml.parse(text, Loader=LOADER))
         for event in events:
             if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
                 _note((), event, events, found)

@@ -8,7 +8,8 @@ from pydantic_core import PydanticCustomError
 
 from orchid.engine.document.values import Name, PositiveCount, Section, Selector, Share
 
-#: Routes that no model serves: sources without generated text, or a stored answer.
+#: Routes that no model serves: sources without generated text, or a stored answer. They are
+#: successes only where the contract accepts them.
 MODELLESS_ROUTES = ("retrieval_only", "cached")
 
 Edges = Annotated[tuple[PositiveCount, ...], Field(min_length=1, max_length=32)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchid.engine.document.errors import pointer_of
 from orchid.engine.document.quality import MODELLESS_ROUTES
-from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, bucket_name
+from orchid.engine.segments import INPUT_BUCKET, OUTPUT_BUCKET, bucket_names
 
 #: Where a route is named; `*` stands for any key or index.
 ROUTE_VALUES = (
@@ -85,7 +85,7 @@ def _loose_buckets(given: dict[str, Any], dimension: str) -> list[Dangling]:
     edges = tuple(found[0]) if found and isinstance(found[0], list) else ()
     if not all(isinstance(edge, int) and edge > 0 for edge in edges):
         return []
-    names = tuple(bucket_name(edges, tokens) for tokens in (*edges, edges[-1] + 1)) if edges else ()
+    names = bucket_names(edges) if edges else ()
     return [
         Dangling(pointer_of(path), name, names)
         for path, name in _places(given, f"demand/cells/*/{dimension}")
