@@ -187,11 +187,12 @@ def _is_whole(facts: Facts, document: PolicyDocument) -> bool:
 
 
 def _route_is_allowed(facts: Facts, document: PolicyDocument) -> bool:
-    """The route that rules and class ask for, one it may fall back to, or an accepted rung."""
+    """The route that rules and class ask for, one it may fall back to, or an accepted rung.
+
+    An undeclared class asks for the conservative route, or for none.
+    """
     if facts.route in MODELLESS_ROUTES:
         return facts.route in document.contract.accepts
-    if facts.class_ not in document.classes:
-        return False
     segment = dict(facts.segment)
     asked = route_for(document, facts.class_, segment).route
     if asked is None:

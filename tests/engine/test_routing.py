@@ -175,3 +175,12 @@ def test_the_conservative_route_stands_in_for_a_shape_that_calibration_took_out(
     assert "technical_success" in answered(
         load_document(given).document, "full", "document_generation"
     )
+
+
+def test_an_undeclared_class_succeeds_by_the_conservative_route_where_there_is_one() -> None:
+    document = load_document(changed()).document
+    assert "technical_success" in answered(document, "full", "translation")
+    assert "technical_success" not in answered(document, "premium", "translation")
+    given = changed()
+    del given["admission"]["conservative_route"]
+    assert "technical_success" not in answered(load_document(given).document, "full", "translation")
