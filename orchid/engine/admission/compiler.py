@@ -23,7 +23,7 @@ ONE = Decimal(1)
 NO_WINDOW = 2**62
 
 
-class Place(msgspec.Struct, frozen=True):
+class CellTraits(msgspec.Struct, frozen=True):
     """What a cell is compiled from: values that rules name, None for all others."""
 
     cls: str | None
@@ -55,16 +55,16 @@ class Compiler:
         for cell in document.demand.cells:
             self._calibrated.setdefault(cell.route, []).append(cell)
 
-    def cell(self, place: Place) -> Cell:
-        """What policy says of the requests of a place."""
-        document, cls = self._document, place.cls
+    def cell(self, traits: CellTraits) -> Cell:
+        """What policy says of the requests of these traits."""
+        document, cls = self._document, traits.cls
         traffic = document.classes[cls] if cls is not None else None
-        route = route_for(document, cls, place.dimensions).route
+        route = route_for(document, cls, traits.dimensions).route
         population = document.contract.population
         deadline_ms = (traffic.deadline_ms if traffic else None) or document.contract.deadline_ms
-        options = tuple(self._options(place, traffic, route)) if route is not None else ()
+        options = tuple(self._options(traits, traffic, route)) if route is not None else ()
         first = tuple(o for o in options if o.action is Action.FALLBACK and not o.modelless)
-        refused = self._refused(place, route)
+        refused = self._refused(traits, route)
         reserved = traffic.reserve.output_tokens if traffic and traffic.reserve else None
         capped = traffic.capped_output_tokens if traffic and self._accepts("bounded") else None
         return Cell(
@@ -74,7 +74,7 @@ class Compiler:
             region=population.region if population else None,
             refused=refused,
             simple=refused is None and traffic is not None,
-            dimensions=place.dimensions if place.exact else None,
+            dimensions=traits.dimensions if traits.exact else None,
             input_tokens=traffic.input_tokens if traffic else 0,
             output_tokens=traffic.max_output_tokens if traffic else 0,
             min_output_tokens=traffic.min_output_tokens if traffic else None,
@@ -91,42 +91,44 @@ class Compiler:
             prohibited=self._prohibited(route, options),
         )
 
-    def _refused(self, place: Place, route: str | None) -> Reason | None:
+    def _refused(self, traits: CellTraits, route: str | None) -> Reason | None:
         """What no option can heal: no route at all, or one that can't read this input."""
         if route is None:
             return Reason.UNKNOWN_CLASS
-        if place.modality not in self._routes[route].modality:
+        if traits.modality not in self._routes[route].modality:
             return Reason.SHAPE_OVER_LIMIT
         return None
 
-    def _options(self, place: Place, traffic: TrafficClass | None, route: str) -> Iterator[Option]:
+    def _options(
+        self, traits: CellTraits, traffic: TrafficClass | None, route: str
+    ) -> Iterator[Option]:
         """Step 2: each allowed way once, as policy orders them when nothing is overloaded."""
-        found = positions(self._fallbacks.covering(place.dimensions))
+        found = positions(self._fallbacks.covering(traits.dimensions))
         allowed = allowed_among((self._document.fallback[i] for i in found), route)
         preferred = next((name for name, first in allowed.items() if first), None)
         if preferred is not None:
-            yield self._fallback(place, traffic, preferred, Reason.FALLBACK_PREFERRED)
-        yield from self._requested(place, traffic, route)
+            yield self._fallback(traits, traffic, preferred, Reason.FALLBACK_PREFERRED)
+        yield from self._requested(traits, traffic, route)
         rest = [name for name in allowed if name != preferred]
         for name in sorted(rest, key=lambda name: self._routes[name].modelless):
-            yield self._fallback(place, traffic, name, Reason.FALLBACK_NEEDED)
+            yield self._fallback(traits, traffic, name, Reason.FALLBACK_NEEDED)
 
     def _requested(
-        self, place: Place, traffic: TrafficClass | None, route: str
+        self, traits: CellTraits, traffic: TrafficClass | None, route: str
     ) -> Iterator[Option]:
         """The requested route in full and bounded, or the conservative one in its place."""
         if traffic is None:
             dear = dearest_factor(self._document)
             yield self._option(
-                place, traffic, route, Action.ADMIT, Reason.CONSERVATIVE_ROUTE, factor=dear
+                traits, traffic, route, Action.ADMIT, Reason.CONSERVATIVE_ROUTE, factor=dear
             )
             return
-        option = self._option(place, traffic, route, Action.ADMIT, Reason.REQUESTED)
+        option = self._option(traits, traffic, route, Action.ADMIT, Reason.REQUESTED)
         yield option
         conservative = self._document.admission.conservative_route
         if option.refused is Reason.CELL_UNCALIBRATED and conservative is not None:
             yield self._option(
-                place,
+                traits,
                 traffic,
                 conservative,
                 Action.ADMIT,
@@ -136,7 +138,7 @@ class Compiler:
             )
         elif traffic.min_output_tokens is not None and self._accepts("bounded") and option.timed:
             yield self._option(
-                place,
+                traits,
                 traffic,
                 route,
                 Action.BOUND,
@@ -148,15 +150,15 @@ class Compiler:
         return rung in self._document.contract.accepts
 
     def _fallback(
-        self, place: Place, traffic: TrafficClass | None, route: str, reason: Reason
+        self, traits: CellTraits, traffic: TrafficClass | None, route: str, reason: Reason
     ) -> Option:
         if self._routes[route].modelless:
             reason = Reason.FALLBACK_SOURCES
-        return self._option(place, traffic, route, Action.FALLBACK, reason)
+        return self._option(traits, traffic, route, Action.FALLBACK, reason)
 
     def _option(
         self,
-        place: Place,
+        traits: CellTraits,
         traffic: TrafficClass | None,
         route: str,
         action: Action,
@@ -167,11 +169,11 @@ class Compiler:
     ) -> Option:
         """`factor` given is an upper bound, which no calibration has to raise or forbid."""
         served = self._routes[route]
-        pad, disabled = self._calibration(route, place) if factor is None else (ONE, False)
+        pad, disabled = self._calibration(route, traits) if factor is None else (ONE, False)
         refused = Reason.CELL_UNCALIBRATED if disabled else None
-        if served.privacy_cells and place.privacy_cell not in served.privacy_cells:
+        if served.privacy_cells and traits.privacy_cell not in served.privacy_cells:
             refused = Reason.PRIVACY_CELL
-        if not served.modelless and place.modality not in served.modality:
+        if not served.modelless and traits.modality not in served.modality:
             refused = Reason.SHAPE_OVER_LIMIT
         timing = served.timing
         price = (served.factor, pad) if factor is None else (factor,)
@@ -194,22 +196,24 @@ class Compiler:
             modelless=served.modelless,
             ceilings=served.max_live_tokens is not None or served.max_sequences is not None,
             window_tokens=NO_WINDOW if served.context_tokens is None else served.context_tokens,
-            path=self._path(place, traffic, route),
+            path=self._path(traits, traffic, route),
             refused=refused,
-            early_stop=early_stop_of(self._document, route, place.dimensions),
+            early_stop=early_stop_of(self._document, route, traits.dimensions),
         )
 
-    def _calibration(self, route: str, place: Place) -> tuple[Decimal, bool]:
+    def _calibration(self, route: str, traits: CellTraits) -> tuple[Decimal, bool]:
         """The factor that calibration puts on this shape's estimates, and whether it forbids it."""
         for cell in self._calibrated.get(route, ()):
-            if cell.input_bucket in (None, place.input_bucket) and cell.output_bucket in (
+            if cell.input_bucket in (None, traits.input_bucket) and cell.output_bucket in (
                 None,
-                place.output_bucket,
+                traits.output_bucket,
             ):
                 return cell.pad or ONE, cell.disabled
         return ONE, False
 
-    def _path(self, place: Place, traffic: TrafficClass | None, route: str) -> tuple[int, ...]:
+    def _path(
+        self, traits: CellTraits, traffic: TrafficClass | None, route: str
+    ) -> tuple[int, ...]:
         """Nodes of the share tree. Work without a claim has no part in anybody's guarantee."""
         purpose = traffic.purpose if traffic else "serving"
         claims = purpose in CLAIMING
@@ -217,10 +221,10 @@ class Compiler:
         usual = population.region if population else None
         return self._shares.path(
             {
-                "region": place.region if place.region_said else usual,
+                "region": traits.region if traits.region_said else usual,
                 "pool": self._pool,
-                "tenant_class": place.tenant_class if claims else None,
-                "tenant": place.tenant if claims else None,
+                "tenant_class": traits.tenant_class if claims else None,
+                "tenant": traits.tenant if claims else None,
                 "route": route if claims else None,
                 "purpose": purpose,
             }

@@ -11,6 +11,7 @@ from orchid.engine.admission.overload import NORMAL
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.refusal import deferral, refusal
 from orchid.engine.admission.request import (
+    STEPS,
     AdmissionRequest,
     Constraint,
     Decision,
@@ -20,7 +21,7 @@ from orchid.engine.admission.request import (
 )
 from orchid.engine.admission.shape import measured, unserved
 from orchid.engine.admission.state import AdmissionState
-from orchid.engine.admission.trial import STEPS, Refused, tried
+from orchid.engine.admission.trial import Refused, tried
 
 _PUT_OFF = frozenset({"time", "memory", "budget", "share", "queue"})
 

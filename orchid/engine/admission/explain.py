@@ -7,7 +7,8 @@ without a bound that fits there is no work to measure.
 
 from collections.abc import Iterator
 
-from orchid.engine.admission.explain_option import OptionCase
+from orchid.engine.admission.explain_case import OptionCase
+from orchid.engine.admission.explain_option import constraints_of
 from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.refusal import deferral
@@ -32,7 +33,7 @@ def explained(
         return (Constraint(cell.route, "shape", reason, UNSERVED[reason]),)
     options = cell.compact_first if ladder.compact_first(cell.route) else cell.options
     cases = (OptionCase(option, shape, state, policy, ladder, now_ms) for option in options)
-    found = [constraint for case in cases for constraint in case.constraints()]
+    found = [constraint for case in cases for constraint in constraints_of(case)]
     return (*_of_ladder(shape, policy, ladder, now_ms), *found, *_prohibited(shape))
 
 

@@ -61,6 +61,30 @@ class Reason(StrEnum):
     OVERLOAD = "overload"
 
 
+STEPS = {
+    Reason.UNKNOWN_CLASS: "shape",
+    Reason.SHAPE_OVER_LIMIT: "shape",
+    Reason.CONTEXT_WINDOW: "shape",
+    Reason.CELL_UNCALIBRATED: "options",
+    Reason.FALLBACK_PROHIBITED: "options",
+    Reason.OVERLOAD: "options",
+    Reason.MANIFEST_INCOMPATIBLE: "place",
+    Reason.NO_WARM_REPLICA: "place",
+    Reason.PRIVACY_CELL: "place",
+    Reason.BREAKER_OPEN: "place",
+    Reason.SIGNALS_STALE: "place",
+    Reason.DEADLINE_INFEASIBLE: "time",
+    Reason.MEMORY_INFEASIBLE: "memory",
+    Reason.TENANT_LIVE_TOKENS: "memory",
+    Reason.BUDGET_EXHAUSTED: "budget",
+    Reason.RETRY_BUDGET: "budget",
+    Reason.SHARE_EXHAUSTED: "share",
+    Reason.QUEUE_FULL: "queue",
+    Reason.CONCURRENCY: "queue",
+}
+"""The step of each reason that refuses."""
+
+
 class AdmissionRequest(msgspec.Struct, frozen=True, gc=False):
     """One logical request at the door.
 

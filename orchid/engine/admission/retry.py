@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 
 
 class RetryRules(msgspec.Struct, frozen=True, gc=False):
-    """The bounds of a document's `admission.retry`; `counted` are of RETRY_MEASURES."""
+    """The bounds of `admission.retry`; `counted` says which of RETRY_MEASURES count."""
 
     budget: float
     window_ms: float

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from orchid.engine.admission.cell import Cell
-from orchid.engine.admission.compiler import Compiler, Place
+from orchid.engine.admission.compiler import CellTraits, Compiler
 from orchid.engine.admission.recent import Recent
 from orchid.engine.admission.request import AdmissionRequest, dimensions_of
 from orchid.engine.admission.route import RoutePolicy
@@ -90,7 +90,7 @@ class DecisionTable:
         if modality == "text" and traffic is not None:
             modality = traffic.modality
         tenant_class = request.tenant_class or said.get("tenant_class")
-        place = Place(
+        traits = CellTraits(
             cls=request.class_ if request.class_ in self._lengths else None,
             dimensions=said if len(known) == len(said) else known,
             exact=len(known) == len(said),
@@ -103,10 +103,14 @@ class DecisionTable:
             privacy_cell=_within(request.privacy_cell, self._privacy),
             modality=_within(modality, self._modalities),
         )
-        key = (frozenset(place.dimensions.items()), *msgspec.structs.astuple(place)[2:], place.cls)
+        key = (
+            frozenset(traits.dimensions.items()),
+            *msgspec.structs.astuple(traits)[2:],
+            traits.cls,
+        )
         cell = self._cells.get(key)
         if cell is None:
-            cell = self._compiler.cell(place)
+            cell = self._compiler.cell(traits)
             self._cells.put(key, cell)
         return cell
 

@@ -4,6 +4,7 @@ import math
 
 import msgspec
 
+from orchid.engine.admission.bounding import bounded_tokens
 from orchid.engine.admission.budgets import Usage
 from orchid.engine.admission.cell import Option
 from orchid.engine.admission.overload import Ladder
@@ -14,30 +15,6 @@ from orchid.engine.admission.request import Action, Offer, Prediction, Reason, S
 from orchid.engine.admission.shape import output_allowed, trimmed
 from orchid.engine.admission.shares import ROOT
 from orchid.engine.admission.state import AdmissionState
-from orchid.engine.admission.timing import bounded_tokens
-
-STEPS = {
-    Reason.UNKNOWN_CLASS: "shape",
-    Reason.SHAPE_OVER_LIMIT: "shape",
-    Reason.CONTEXT_WINDOW: "shape",
-    Reason.CELL_UNCALIBRATED: "options",
-    Reason.FALLBACK_PROHIBITED: "options",
-    Reason.OVERLOAD: "options",
-    Reason.MANIFEST_INCOMPATIBLE: "place",
-    Reason.NO_WARM_REPLICA: "place",
-    Reason.PRIVACY_CELL: "place",
-    Reason.BREAKER_OPEN: "place",
-    Reason.SIGNALS_STALE: "place",
-    Reason.DEADLINE_INFEASIBLE: "time",
-    Reason.MEMORY_INFEASIBLE: "memory",
-    Reason.TENANT_LIVE_TOKENS: "memory",
-    Reason.BUDGET_EXHAUSTED: "budget",
-    Reason.RETRY_BUDGET: "budget",
-    Reason.SHARE_EXHAUSTED: "share",
-    Reason.QUEUE_FULL: "queue",
-    Reason.CONCURRENCY: "queue",
-}
-"""The step of each reason that refuses."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):

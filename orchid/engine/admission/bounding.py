@@ -1,4 +1,4 @@
-"""Step 4 of a decision: can the rest of the work be done before the deadline?"""
+"""Step 4 of a decision, for output that may be bounded: how much of it is done in time?"""
 
 import math
 
