@@ -6,43 +6,49 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from orchid.edge.fleet import Fleet
+from orchid.edge.pools import PoolEndpoint
 from orchid.edge.problems import EdgeError
+from orchid.edge.requests import due_ms
 from orchid.edge.standing import Answer, Deferred, Granted, Refused, Settled
 from orchid.engine.admission.request import Constraint, Decision
 
 NO_BUNDLE_AFTER_MS = 2000
 
 
-def answered(answer: Answer, *, explain: bool) -> Response:
+def answered(answer: Answer, fleet: Fleet, *, explain: bool) -> Response:
     """200 with the attempt, 202 with the deferral, else orchid.refusal/v1 under its status."""
     if isinstance(answer, Granted):
-        return as_json(_grant(answer) | _constraints(answer.decision, explain=explain))
+        endpoint = fleet.endpoint(answer.record.attempts[-1])
+        body = _grant(answer, endpoint)
+        return as_json(body | _constraints(answer.explained, explain=explain))
     if isinstance(answer, Deferred):
         return _deferral(answer, explain=explain)
     return _refusal(answer, explain=explain)
 
 
-def _grant(granted: Granted) -> dict[str, Any]:
-    offer, record, endpoint = granted.decision.offer, granted.record, granted.endpoint
-    assert offer is not None
+def _grant(granted: Granted, endpoint: PoolEndpoint | None) -> dict[str, Any]:
+    record, decided = granted.record, granted.record.decision
+    attempt = record.attempts[-1]
+    assert decided is not None
     return {
         "attempt_id": granted.attempt_id,
         "attempt": len(record.attempts),
-        "action": offer.action,
-        "reason": offer.reason,
-        "route": offer.route,
-        "model": offer.route,
-        "pool": offer.pool,
-        "replica": offer.replica or None,
+        "action": decided.action,
+        "reason": decided.reason,
+        "route": decided.route,
+        "model": decided.route,
+        "pool": attempt.pool,
+        "replica": attempt.replica,
         "endpoints": {
             "grpc": endpoint.grpc if endpoint else None,
             "http": endpoint.http if endpoint else None,
         },
-        "input_tokens": offer.input_tokens,
-        "max_output_tokens": offer.output_tokens,
-        "early_stop": offer.early_stop,
-        "reserved_teu": str(offer.teu),
-        "deadline_at": moment(granted.decision.shape.due_ms),
+        "input_tokens": record.input_tokens,
+        "max_output_tokens": decided.output_tokens,
+        "early_stop": granted.early_stop,
+        "reserved_teu": str(decided.teu),
+        "deadline_at": moment(due_ms(record)),
         "publication": record.publication,
         "digest": record.digest,
         "cohort": record.cohort,
@@ -59,7 +65,7 @@ def _deferral(deferred: Deferred, *, explain: bool) -> Response:
         "until": moment(deferral.until_ms),
         "generation": deferred.digest,
     }
-    body |= _constraints(deferred.decision, explain=explain)
+    body |= _constraints(deferred.decision.explained, explain=explain)
     return as_json(body, 202, _retry_after(deferral.after_ms))
 
 
@@ -82,7 +88,7 @@ def _refusal(refused: Refused, *, explain: bool) -> Response:
         "explained": _reasons(decision),
     }
     if decision is not None:
-        body |= _constraints(decision, explain=explain)
+        body |= _constraints(decision.explained, explain=explain)
     return as_json(body, refusal.status if refusal else 503, _retry_after(after_ms))
 
 
@@ -93,9 +99,9 @@ def _reasons(decision: Decision | None) -> dict[str, str]:
     return {one.option: one.reason for one in decision.explained if one.reason is not None}
 
 
-def _constraints(decision: Decision, *, explain: bool) -> dict[str, Any]:
+def _constraints(explained: tuple[Constraint, ...], *, explain: bool) -> dict[str, Any]:
     """Each question put to each option with its arithmetic, for who asked to see it."""
-    return {"constraints": [_constraint(one) for one in decision.explained]} if explain else {}
+    return {"constraints": [_constraint(one) for one in explained]} if explain else {}
 
 
 def _constraint(one: Constraint) -> dict[str, Any]:

@@ -43,7 +43,8 @@ class Doors:
         ask = await _read(request, Admit)
         refuse_far_moment(ask.arrived_at, "arrived_at", self.service.now_ms())
         explain = request.query_params.get("explain") == "1"
-        return answered(await self.service.admit(ask, explain=explain), explain=explain)
+        answer = await self.service.admit(ask, explain=explain)
+        return answered(answer, self.service.fleet, explain=explain)
 
     async def settle(self, request: Request) -> Response:
         """`settled` is false when the attempt had ended before; 404 when nobody knows it.

@@ -12,11 +12,10 @@ from orchid.edge.problems import unknown_replica
 from orchid.engine.admission.overload import NORMAL, Event, Ladder, Sample, observe
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.replica import Ready, Replica
-from orchid.engine.admission.request import Offer
 from orchid.engine.admission.reservation import Reservation
 from orchid.engine.admission.signals import Signal
 from orchid.engine.admission.state import AdmissionState
-from orchid.engine.wire.records import RequestRecord
+from orchid.engine.wire.records import AttemptRecord, RequestRecord
 
 log = logging.getLogger(__name__)
 
@@ -97,9 +96,9 @@ class Fleet:
         if replica is not None and replica.breaker is not None and verdict is not None:
             replica.breaker.note(verdict, reservation.attempt_id, self._now_ms())
 
-    def endpoint(self, offer: Offer) -> PoolEndpoint | None:
-        """Where an offer is served; None where it needs no replica."""
-        return self._endpoints.get((offer.pool, offer.replica))
+    def endpoint(self, attempt: AttemptRecord) -> PoolEndpoint | None:
+        """Where an attempt is served; None where it needs no replica, or that one is gone."""
+        return self._endpoints.get((attempt.pool or "", attempt.replica or ""))
 
     def ladder(self, policy: CompiledPolicy) -> Ladder:
         """The generation's rungs as of its last look."""

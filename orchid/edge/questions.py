@@ -43,10 +43,16 @@ def first_question(
 
 
 def next_question(
-    ask: Admit, active: Active, resting: Resting, *, explain: bool
+    ask: Admit,
+    active: Active,
+    resting: Resting,
+    first_arrived_ms: float | None,
+    *,
+    explain: bool,
 ) -> Question | None:
     """Of the next attempt, under the arrival, deadline and generation that the request has.
 
+    The deferred work that it runs is what its first attempt took up, whatever the client says.
     None when that generation is served no more. Raises EdgeError for another request's id.
     """
     record = resting.record
@@ -54,21 +60,23 @@ def next_question(
     policy = active.policy_of(record.digest)
     if policy is None:
         return None
+    ask = replace(ask, continues=record.continues)
     request = replace(
         _request(ask, to_ms(record.arrived_at)),
         deadline_ms=record.deadline_ms,
         attempt=len(record.attempts) + 1,
+        first_arrived_ms=first_arrived_ms,
     )
     publication = record.publication or active.bundle.publication
     cohort: Cohort = "incumbent" if policy is active.incumbent else "candidate"
     return Question(ask, request, policy, cohort, publication, resting, explain)
 
 
-def refuse_difference(ask: Admit, record: RequestRecord) -> None:
+def refuse_difference(ask: Admit, other: Admit | RequestRecord) -> None:
     """Raise EdgeError for another request under an id that is in use."""
     for field, before, now in (
-        ("class", record.class_, ask.class_),
-        ("tenant", record.tenant, ask.tenant),
+        ("class", other.class_, ask.class_),
+        ("tenant", other.tenant, ask.tenant),
     ):
         if before != now:
             raise request_differs(ask.request_id, field)

@@ -112,6 +112,7 @@ def with_attempt(
     return replace(
         record,
         decision=_decision(decision),
+        input_tokens=offer.input_tokens,
         outcome="lost",
         released=False,
         attempts=(*record.attempts, attempt),

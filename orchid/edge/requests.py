@@ -14,10 +14,12 @@ from orchid.edge.journal import Journal, JournalError
 from orchid.edge.problems import deferral_over, deferral_taken, unknown_deferral
 from orchid.edge.standing import Granted, OpenAttempt, Resting
 from orchid.edge.tables import DeferredRow, Ending, OpenRow, RestingRow
+from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.wire.records import RequestRecord, encode_record, parse_record
 
 ENDED_REMEMBERED = 100_000
 DEFERRED_LIMIT = 50_000
+ATTEMPTS_RECORDED = 64  # what one record holds
 
 
 class Requests:
@@ -36,7 +38,9 @@ class Requests:
     async def restore(self) -> None:
         """Take over what was open when the last process ended."""
         for row in await self._journal.open_rows():
-            self.open[row.attempt_id] = OpenAttempt(parse_record(row.record), row.expires_ms)
+            record = parse_record(row.record)
+            self.open[row.attempt_id] = OpenAttempt(record, row.expires_ms)
+            self.granted[record.request_id] = Granted(row.attempt_id, record)
         for rest in await self._journal.resting_rows():
             self.resting[rest.request_id] = Resting(parse_record(rest.record), rest.expires_ms)
         self.deferred = {row.id: row for row in await self._journal.deferred_rows()}
@@ -71,6 +75,7 @@ class Requests:
             if self.resting.get(request_id) is rests:
                 del self.resting[request_id]
                 self.open[attempt_id] = OpenAttempt(record, now_ms)
+                self._use_up(request_id, now_ms)
             raise
         return expires_ms
 
@@ -87,6 +92,7 @@ class Requests:
         self.arrivals[key] = arrived_ms
         self.granted.pop(request_id, None)
         rested = self.resting.pop(request_id, None)
+        self._use_up(request_id, now_ms)  # now: nobody begins it anew while the disk is busy
         line = encode_record(record)
         try:
             await self._journal.ended(
@@ -98,12 +104,22 @@ class Requests:
                 self.open[attempt_id] = OpenAttempt(record, now_ms)
             elif rested is not None:
                 self.resting[request_id] = Resting(rested.record, now_ms)
+            else:
+                del self.ended[request_id]
             raise
         finally:
             del self.arrivals[key]
-        self._use_up(request_id, now_ms)
         if deferred is not None:
             self.deferred[deferred.id] = deferred
+
+    def is_over(self, request_id: str) -> bool:
+        """Whether the id is used up. That of deferred work is for as long as the work is kept."""
+        return request_id in self.ended or request_id in self.deferred
+
+    def first_arrived_ms(self, record: RequestRecord) -> float | None:
+        """Of the deferred work that an open request runs, while that is remembered."""
+        row = self.deferred.get(record.continues or "")
+        return row.first_arrived_ms if row is not None else None
 
     @contextmanager
     def taking_up(self, ask: Admit, now_ms: float) -> Iterator[float | None]:
@@ -168,3 +184,11 @@ class Requests:
 def due_ms(record: RequestRecord) -> float:
     """The request's deadline as a moment."""
     return to_ms(record.arrived_at) + (record.deadline_ms or 0.0)
+
+
+def may_try_again(record: RequestRecord, policy: CompiledPolicy | None, now_ms: float) -> bool:
+    """Whether a request has an attempt left, and a moment for it."""
+    allowed = ATTEMPTS_RECORDED
+    if policy is not None:
+        allowed = min(allowed, policy.retry.attempts_per_request)
+    return len(record.attempts) < allowed and now_ms < due_ms(record)

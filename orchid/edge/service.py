@@ -14,7 +14,7 @@ from orchid.edge.metrics import Metrics
 from orchid.edge.pools import Endpoints
 from orchid.edge.problems import request_ended, unknown_attempt
 from orchid.edge.questions import Question, first_question, next_question, refuse_difference
-from orchid.edge.requests import Requests, due_ms
+from orchid.edge.requests import Requests, may_try_again
 from orchid.edge.standing import (
     Answer,
     Deferred,
@@ -34,7 +34,6 @@ from orchid.engine.wire.records import RequestRecord
 
 GRACE_MS = 30_000.0
 REMEMBERED_MS = 3_600_000.0  # an arrival may be that old, so an id is known for as long
-ATTEMPTS_RECORDED = 64  # what one record holds
 
 
 class Service:
@@ -55,7 +54,7 @@ class Service:
         self.requests = Requests(journal)
         self.fleet = Fleet(self.state, metrics, lambda: self.now_ms())
         self.line = Line(self.state, self.fleet, lambda: self.now_ms())
-        self._asking: dict[str, asyncio.Task[Answer]] = {}
+        self._asking: dict[str, tuple[Admit, asyncio.Task[Answer]]] = {}
 
     async def restore(self) -> None:
         """Take over what was open when the last process ended; it can be settled and retried."""
@@ -82,29 +81,30 @@ class Service:
     async def admit(self, ask: Admit, *, explain: bool = False) -> Answer:
         """Decide a request, once: the same id again joins the decision or the open attempt.
 
-        Between two attempts it is the request's next one. Raises EdgeError when it is over.
+        Between two attempts it is the request's next one. Raises EdgeError when it is over, and
+        for who asks as another tenant or class: no answer is for them.
         """
-        task = self._asking.get(ask.request_id)
-        if task is not None or ask.request_id not in self.requests.granted:
-            answer = await asyncio.shield(task or self._begin(ask, explain=explain))
-        else:
-            answer = self.requests.granted[ask.request_id]
-        if isinstance(answer, Granted):
-            refuse_difference(ask, answer.record)
-        return answer
+        if (asking := self._asking.get(ask.request_id)) is not None:
+            refuse_difference(ask, asking[0])
+            return await asyncio.shield(asking[1])
+        if (granted := self.requests.granted.get(ask.request_id)) is not None:
+            refuse_difference(ask, granted.record)
+            return granted
+        return await asyncio.shield(self._begin(ask, explain=explain))
 
     def _begin(self, ask: Admit, *, explain: bool) -> asyncio.Task[Answer]:
         """Ask on behalf of all who come with this id until there is an answer."""
-        if ask.request_id in self.requests.ended:
+        if self.requests.is_over(ask.request_id):
             raise request_ended(ask.request_id)
         task = asyncio.create_task(self._admit(ask, explain=explain))
-        self._asking[ask.request_id] = task
+        self._asking[ask.request_id] = ask, task
         task.add_done_callback(lambda _: self._asking.pop(ask.request_id, None))
         return task
 
     async def _admit(self, ask: Admit, *, explain: bool) -> Answer:
         arrived_ms = to_ms(ask.arrived_at) if ask.arrived_at else self.now_ms()
-        self.requests.arrivals[ask.request_id] = arrived_ms
+        key = f"asks {ask.request_id}"
+        self.requests.arrivals[key] = arrived_ms
         try:
             if self.active is None:
                 return await self._refuse_unpublished(ask, arrived_ms)
@@ -116,13 +116,14 @@ class Service:
                 )
                 return await self._answered(question)
         finally:
-            del self.requests.arrivals[ask.request_id]
+            del self.requests.arrivals[key]
 
     async def _attempted_again(
         self, ask: Admit, active: Active, resting: Resting, *, explain: bool
     ) -> Answer:
         """The next attempt. A request whose generation is gone is over."""
-        question = next_question(ask, active, resting, explain=explain)
+        first_ms = self.requests.first_arrived_ms(resting.record)
+        question = next_question(ask, active, resting, first_ms, explain=explain)
         if question is None:
             await self._end(resting.record)
             raise request_ended(ask.request_id)
@@ -145,7 +146,7 @@ class Service:
         begun = question.resting.record if question.resting else self._begun(question, decision)
         begun_ms = max(0.0, now_ms - question.request.arrived_ms)
         record = records.with_attempt(begun, attempt_id, decision, policy, begun_ms)
-        granted = Granted(attempt_id, decision, record, self.fleet.endpoint(offer))
+        granted = Granted(attempt_id, record, offer.early_stop, decision.explained)
         opened = OpenAttempt(record, expires_ms, policy)
         try:
             await self.requests.promise(granted, opened, question.ask.continues)
@@ -206,7 +207,7 @@ class Service:
 
     async def settle(self, settle: Settle) -> Settled:
         """End an attempt, and its request with it unless another attempt may follow."""
-        held = self.requests.open.pop(settle.attempt_id, None)
+        held = self._closed(settle.attempt_id)
         if held is None:
             self._refuse_unknown(settle.attempt_id)
             return Settled(now=False)
@@ -221,7 +222,7 @@ class Service:
         ended_ms = max(0.0, now_ms - to_ms(held.record.arrived_at))
         policy = held.policy or self._policy_of(held.record)
         record = records.finished(held.record, settle, policy, ended_ms)
-        if settle.final or not _may_try_again(record, policy, now_ms):
+        if settle.final or not may_try_again(record, policy, now_ms):
             await self._end(record, settle.attempt_id)
             return Settled(now=True, charge=charge)
         self.line.changed()
@@ -242,10 +243,17 @@ class Service:
         if cancel.dispatched:
             held.record = records.cancel_asked(held.record, asked_ms)
             return "asked"
-        del self.requests.open[cancel.attempt_id]
+        self._closed(cancel.attempt_id)
         self.state.cancel_undispatched(cancel.attempt_id, self.now_ms())
         await self._end(records.cancelled(held.record, asked_ms), cancel.attempt_id)
         return "released"
+
+    def _closed(self, attempt_id: str) -> OpenAttempt | None:
+        """The attempt, open no more; that it was there is remembered, though a process ago."""
+        held = self.requests.open.pop(attempt_id, None)
+        if held is not None:
+            self.state.ended.put(attempt_id, True)
+        return held
 
     def _refuse_unknown(self, attempt_id: str) -> None:
         """Raise EdgeError for an attempt that is neither open nor over."""
@@ -257,16 +265,18 @@ class Service:
         now_ms = self.now_ms()
         self.state.expire(now_ms)
         lost = [key for key, held in self.requests.open.items() if held.expires_ms <= now_ms]
+        ended = 0
         for attempt_id in lost:
-            await self._end(self.requests.open.pop(attempt_id).record, attempt_id)
-        rested = [
-            key
-            for key, held in self.requests.resting.items()
-            if held.expires_ms <= now_ms and key not in self._asking
-        ]
+            if (held := self._closed(attempt_id)) is not None:  # settled while the disk was busy
+                await self._end(held.record, attempt_id)
+                ended += 1
+        rested = [key for key, rest in self.requests.resting.items() if rest.expires_ms <= now_ms]
         for request_id in rested:
-            await self._end(self.requests.resting[request_id].record)
-        return len(lost) + len(rested)
+            resting = self.requests.resting.get(request_id)
+            if resting is not None and request_id not in self._asking:
+                await self._end(resting.record)
+                ended += 1
+        return ended
 
     async def forget(self) -> None:
         """Let go of ids and deferrals that nobody can come back to."""
@@ -282,11 +292,3 @@ class Service:
         await self.requests.end(record, self.now_ms(), attempt_id, deferred)
         if record.attempts:
             self.metrics.ended(record)
-
-
-def _may_try_again(record: RequestRecord, policy: CompiledPolicy | None, now_ms: float) -> bool:
-    """Whether a request has an attempt left, and a moment for it."""
-    allowed = ATTEMPTS_RECORDED
-    if policy is not None:
-        allowed = min(allowed, policy.retry.attempts_per_request)
-    return len(record.attempts) < allowed and now_ms < due_ms(record)

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from orchid.edge.pools import PoolEndpoint
 from orchid.engine.admission.policy import CompiledPolicy
-from orchid.engine.admission.request import Decision, Deferral, Reason, Refusal
+from orchid.engine.admission.request import Constraint, Decision, Deferral, Reason, Refusal
 from orchid.engine.admission.reservation import Reservation
 from orchid.engine.pricing import Charge
 from orchid.engine.wire.records import RequestRecord
@@ -31,12 +30,15 @@ class Resting:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """An admitted request: the attempt, and where it is served."""
+    """An admitted request with its open attempt: what its record says is what was promised.
+
+    After a restart the explanation is gone, and no early stop is allowed.
+    """
 
     attempt_id: str
-    decision: Decision
     record: RequestRecord
-    endpoint: PoolEndpoint | None
+    early_stop: str | None = None
+    explained: tuple[Constraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
