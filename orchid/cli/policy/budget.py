@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from orchid.cli.output import json_option, show, table
+from orchid.cli.output import folded, json_option, show, table
 from orchid.cli.policy.figures import MILLISECONDS, MOST_TOKENS, SHARE, TOKENS
 from orchid.cli.policy.reading import document_argument, figure, loaded, share
 from orchid.engine.cascade import Work, both_calls
@@ -142,7 +142,8 @@ def class_text(name: str, found: dict[str, Any]) -> str:
             f" {held['short_output_tokens']} tokens gives {figure(held['refunded_teu'])} back;"
             f" past the cap it stops, and going on costs {figure(held['continuation_teu'])} afresh"
         )
-    return "\n".join([*lines, *cost_lines(found["cost"])])
+    lines += cost_lines(found["cost"])
+    return "\n".join(folded(line, 4) for line in "\n".join(lines).splitlines())
 
 
 def latency_lines(found: dict[str, Any] | None) -> list[str]:

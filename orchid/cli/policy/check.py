@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from orchid.cli.main import ERROR
-from orchid.cli.output import json_option, show
+from orchid.cli.output import folded, json_option, show
 from orchid.cli.policy.evidence import evidence_of
 from orchid.cli.policy.reading import (
     as_data,
@@ -77,7 +77,9 @@ def checked(
 def findings_text(data: dict[str, Any]) -> str:
     lines = [f"{data['product']} {data['digest']}"]
     lines += [
-        f"  {f['severity']}: {at_line(f['line'])}{f['pointer']}: {f['text']} [{f['code']}]"
+        folded(
+            f"  {f['severity']}: {at_line(f['line'])}{f['pointer']}: {f['text']} [{f['code']}]", 4
+        )
         for f in data["findings"]
     ]
     return "\n".join(lines if data["findings"] else [*lines, "  no contradictions"])

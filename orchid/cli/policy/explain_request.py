@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from orchid.cli.output import table
+from orchid.cli.policy.reading import unknown_class
 from orchid.engine.admission.request import Constraint, Decision
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import decimal_text
@@ -19,7 +20,8 @@ def request_explained(document: PolicyDocument, words: str) -> dict[str, Any]:
         found = explain(document, read_asked(_pairs(words), document))
     except (AskedError, UnpricedModelError) as error:
         raise click.ClickException(str(error)) from error
-    return as_data(found)
+    unknown = unknown_class(found.asked.cls, document)
+    return as_data(found) if unknown is None else {**as_data(found), "unknown_class": unknown}
 
 
 def _pairs(words: str) -> dict[str, str]:
@@ -89,7 +91,7 @@ def request_text(data: dict[str, Any]) -> str:
     if offer := data["offer"]:
         lines.append(
             f"served by {offer['route']}: {offer['teu']} TEU, {offer['live_tokens']:,} live tokens,"
-            f" {offer['completion_ms']:.0f} of {offer['deadline_ms']:.0f} ms"
+            f" {offer['completion_ms']:,.0f} of {offer['deadline_ms']:,.0f} ms"
             f" ({offer['queue_ms']:.0f} ms in the queue)"
         )
     if refusal := data["refusal"]:
@@ -97,6 +99,8 @@ def request_text(data: dict[str, Any]) -> str:
         waits = refusal["retryable"] and after is not None
         again = f"may come back after {after:,} ms" if waits else "should not try it again"
         lines.append(f"HTTP {refusal['status']}; the client {again}")
+    if "unknown_class" in data:
+        lines.append(data["unknown_class"])
     if not data["constraints"]:
         return "\n".join(lines)
     rows = [

@@ -1,5 +1,6 @@
 """How a command reads its document, and how it spells the figures of one."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any
 import click
 
 from orchid.cli.client import place
-from orchid.engine.document.errors import DocumentError
+from orchid.cli.output import folded
+from orchid.engine.document.errors import DocumentError, nearest
 from orchid.engine.document.load import DocumentErrors, LoadedDocument, load_document
+from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.parse import MAX_BYTES
 from orchid.engine.document.places import places
 
@@ -27,7 +30,9 @@ def loaded(file: Path) -> LoadedDocument:
 
 
 def refused(file: Path, text: bytes, faults: DocumentErrors) -> click.ClickException:
-    told = [f"  {at_line(fault['line'])}{place(fault)}" for fault in as_data(faults, text)]
+    told = [
+        folded(f"  {at_line(fault['line'])}{place(fault)}", 4) for fault in as_data(faults, text)
+    ]
     head = f"{named(file)} has {len(told)} fault{'s' if len(told) > 1 else ''}:"
     return click.ClickException("\n".join([head, *told]))
 
@@ -61,6 +66,18 @@ def at_line(line: int | None) -> str:
 
 def named(file: Path) -> str:
     return "standard input" if str(file) == "-" else str(file)
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """What a name that isn't known may have meant."""
+    known = list(names)
+    return nearest(name, known) or f"it has {', '.join(known)}"
+
+
+def unknown_class(name: str, document: PolicyDocument) -> str | None:
+    if name in document.classes:
+        return None
+    return f"no class is {name!r}: {meant(name, document.classes)}"
 
 
 def figure(value: Decimal) -> str:

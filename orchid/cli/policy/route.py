@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ import click
 
 from orchid.cli.output import json_option, show
 from orchid.cli.policy.figures import INNER_SHARE, MILLISECONDS, PART, FloatRange
-from orchid.cli.policy.reading import document_argument, file_argument, loaded
+from orchid.cli.policy.reading import document_argument, file_argument, loaded, meant, unknown_class
 from orchid.engine.cascade import SmallAnswer, Step, Work, next_step
 from orchid.engine.document.canonical import manifest_digest
-from orchid.engine.document.errors import nearest, shown
+from orchid.engine.document.errors import shown
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.routing import route_for
 from orchid.engine.segments import segment_of
@@ -61,8 +61,8 @@ def route(
         prompt_version=prompt_version,
     )
     data: dict[str, Any] = {"choice": asdict(chosen)}
-    if name not in document.classes:
-        data["unknown_class"] = f"no class is {name!r}: {_known(name, document.classes)}"
+    if (unknown := unknown_class(name, document)) is not None:
+        data["unknown_class"] = unknown
     if chosen.escalates and answer["elapsed_ms"] is not None:
         data["step"] = asdict(followed(document, name, answer))
     show(data, lambda: route_text(data), as_json=as_json)
@@ -75,17 +75,12 @@ def segment(document: PolicyDocument, name: str, given: Sequence[str]) -> dict[s
         raise click.UsageError("--dimension takes NAME=VALUE, each name once")
     for one in pairs:
         if one not in document.segments.dimensions:
-            known = _known(one, document.segments.dimensions)
-            raise click.UsageError(f"--dimension {one}: no dimension of the document: {known}")
+            hint = meant(one, document.segments.dimensions)
+            raise click.UsageError(f"--dimension {one}: no dimension of the document: {hint}")
     traffic = document.classes.get(name)
     tokens = traffic.input_tokens if traffic else None
     cap = traffic.max_output_tokens if traffic else None
     return segment_of(document, name, tokens, cap, pairs)
-
-
-def _known(name: str, names: Iterable[str]) -> str:
-    known = list(names)
-    return nearest(name, known) or f"it has {', '.join(known)}"
 
 
 def followed(document: PolicyDocument, name: str, answer: dict[str, Any]) -> Step:
