@@ -50,3 +50,11 @@ def test_words_that_describe_no_request_end_with_what_would(request_: str, said:
     answer = explained(request_)
     assert answer.exit_code == 1
     assert said in answer.output
+
+
+def test_an_undeclared_class_is_named_and_decided_by_the_lengths_that_are_given() -> None:
+    answer = explained("class=short_asistant")
+    assert answer.output.startswith("reject: unknown class")
+    assert "did you mean short_assistant? An undeclared class has no lengths: give" in answer.output
+    sized = explained("class=short_asistant,input_tokens=900,max_output_tokens=120")
+    assert sized.output.startswith("admit: conservative route")

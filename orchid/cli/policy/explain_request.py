@@ -13,6 +13,8 @@ from orchid.engine.document.values import decimal_text
 from orchid.engine.explanation import AskedError, Explanation, explain, read_asked
 from orchid.engine.pricing import UnpricedModelError
 
+LENGTHS = "An undeclared class has no lengths: give input_tokens and max_output_tokens."
+
 
 def request_explained(document: PolicyDocument, words: str) -> dict[str, Any]:
     """The decision of `class=...,deadline_in_ms=...` as JSON values; ClickException for others."""
@@ -20,8 +22,10 @@ def request_explained(document: PolicyDocument, words: str) -> dict[str, Any]:
         found = explain(document, read_asked(_pairs(words), document))
     except (AskedError, UnpricedModelError) as error:
         raise click.ClickException(str(error)) from error
-    unknown = unknown_class(found.asked.cls, document)
-    return as_data(found) if unknown is None else {**as_data(found), "unknown_class": unknown}
+    data, unknown = as_data(found), unknown_class(found.asked.cls, document)
+    if unknown is not None:
+        data["unknown_class"] = f"{unknown} {LENGTHS}"
+    return data
 
 
 def _pairs(words: str) -> dict[str, str]:

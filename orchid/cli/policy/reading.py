@@ -71,7 +71,7 @@ def named(file: Path) -> str:
 def meant(name: str, names: Iterable[str]) -> str:
     """What a name that isn't known may have meant."""
     known = list(names)
-    return nearest(name, known) or f"it has {', '.join(known)}"
+    return nearest(name, known) or f"it has {', '.join(known)}."
 
 
 def unknown_class(name: str, document: PolicyDocument) -> str | None:
