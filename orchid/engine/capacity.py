@@ -1,6 +1,6 @@
 """What the fleet can carry, and what is left when load rises or devices are lost."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -88,38 +88,11 @@ def safe_teu_per_s(fleet: Fleet, lost_devices: int = 0) -> Decimal:
     return device_teu_per_s(fleet) * max(fleet.devices - lost_devices, 0)
 
 
-def what_if(
-    document: PolicyDocument,
-    *,
-    factors: Mapping[str, Decimal] | None = None,
-    arrivals: Mapping[str, Decimal] | None = None,
-    spike: Decimal = Decimal(1),
-    lost_groups: int | Collection[int] = 0,
-    lent_devices: int = 0,
-) -> WhatIf:
+def examine(document: PolicyDocument, scenario: Scenario) -> WhatIf:
     """Load when classes grow, device groups fail, or a candidate takes devices.
 
-    `lost_groups` is how many, or which of them by number from 1. A rise is recomputed by class:
-    one percentage over the whole would hide what the class costs.
+    A rise is recomputed by class: one percentage over the whole would hide what the class costs.
     """
-    counted, numbered = (
-        (lost_groups, ()) if isinstance(lost_groups, int) else (0, tuple(lost_groups))
-    )
-    return examine(
-        document,
-        Scenario(
-            factors=dict(factors or {}),
-            arrivals=dict(arrivals or {}),
-            spike=spike,
-            lost_groups=counted,
-            lost=frozenset(numbered),
-            lent_devices=lent_devices,
-        ),
-    )
-
-
-def examine(document: PolicyDocument, scenario: Scenario) -> WhatIf:
-    """The scenario computed on the document's declared demand and fleet."""
     declared = demand_by_class(document)
     classes = {
         name: ClassChange(

@@ -12,7 +12,7 @@ from enum import StrEnum
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.routing import Cascade
 from orchid.engine.pricing import teu
-from orchid.engine.timing import service_ms
+from orchid.engine.timing import alone_ms, service_ms
 
 
 class Verdict(StrEnum):
@@ -75,7 +75,7 @@ def next_step(document: PolicyDocument, cascade: Cascade, work: Work, answer: Sm
     if trouble not in cascade.escalate_on:
         return Step(Verdict.STOP, trouble, (said, f"the policy does not escalate on {trouble}"))
     left = work.deadline_ms - answer.elapsed_ms
-    need = needed_ms(document, cascade.large, work)
+    need = _needed_ms(document, cascade, work)
     if need is not None and need > left:
         said_too = f"{cascade.large} needs {need:g} ms, {max(left, 0):g} ms are left"
         return Step(Verdict.STOP, "escalation_infeasible", (said, said_too))
@@ -91,13 +91,10 @@ def refused(step: Step, reason: str) -> Step:
     return Step(Verdict.STOP, "escalation_refused", (*step.log, said))
 
 
-def needed_ms(document: PolicyDocument, route: str, work: Work) -> float | None:
-    """Least time of the call with the post-model reserve; None where no timing is declared."""
-    timing = document.models[route].timing
-    if timing is None:
-        return None
-    served = service_ms(timing, work.input_tokens, work.max_output_tokens, work.cached_tokens)
-    return served + document.contract.post_model_reserve_ms
+def _needed_ms(document: PolicyDocument, cascade: Cascade, work: Work) -> float | None:
+    """Least time of the large call with the post-model reserve."""
+    tokens = work.input_tokens, work.max_output_tokens, work.cached_tokens
+    return alone_ms(document, cascade.large, *tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ class BothCalls:
 
 def both_calls(document: PolicyDocument, cascade: Cascade, work: Work) -> BothCalls | None:
     """The small call as long as it may take and then the large one; None without timing."""
-    small, large = document.models[cascade.small].timing, needed_ms(document, cascade.large, work)
+    small, large = document.models[cascade.small].timing, _needed_ms(document, cascade, work)
     if small is None or large is None:
         return None
     alone = service_ms(small, work.input_tokens, work.max_output_tokens)

@@ -2,7 +2,6 @@
 
 from orchid.engine.document.demand import Timing
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.routing import class_route
 
 
 def prefill_ms(timing: Timing, input_tokens: int, cached_tokens: int = 0) -> float:
@@ -22,13 +21,18 @@ def service_ms(
     return timing.fixed_ms + timing.transfer_ms + work
 
 
-def alone_ms(document: PolicyDocument, cls: str) -> float | None:
-    """Least completion of a class's declared shape, reserve included; None without timing."""
-    traffic = document.classes[cls]
-    timing = document.models[class_route(document, cls)].timing
+def alone_ms(
+    document: PolicyDocument,
+    route: str,
+    input_tokens: int,
+    output_tokens: int,
+    cached_tokens: int = 0,
+) -> float | None:
+    """Least completion of a shape on a route, post-model reserve included; None without timing."""
+    timing = document.models[route].timing
     if timing is None:
         return None
-    served = service_ms(timing, traffic.input_tokens, traffic.max_output_tokens)
+    served = service_ms(timing, input_tokens, output_tokens, cached_tokens)
     return served + document.contract.post_model_reserve_ms
 
 

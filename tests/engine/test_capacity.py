@@ -11,7 +11,6 @@ from orchid.engine.capacity import (
     examine,
     group_loss,
     trials,
-    what_if,
 )
 from orchid.engine.document.load import load_document
 from orchid.engine.document.model import PolicyDocument
@@ -31,14 +30,14 @@ def reliefs(found: WhatIf) -> dict[str, Relief]:
 
 
 def test_a_load_that_fits_asks_for_nothing(reference: PolicyDocument) -> None:
-    found = what_if(reference, factors={"classification": Decimal(2)})
+    found = examine(reference, Scenario(factors={"classification": Decimal(2)}))
     assert found.fits
     assert found.load.spare_teu_per_s == 98_000 - 84_030 - 7_920
     assert (found.allowed, found.renegotiate) == ((), ())
 
 
 def test_the_launch_names_each_constraint_with_what_it_brings(reference: PolicyDocument) -> None:
-    found = reliefs(what_if(reference, factors=LAUNCH, lost_groups=1))
+    found = reliefs(examine(reference, Scenario(factors=LAUNCH, lost_groups=1)))
     assert {what: (relief.teu_per_s, relief.closes) for what, relief in found.items()} == {
         # 144 requests a second at 0.55 of 345 TEU each.
         "compact_fallback": (Decimal(27_324), True),
@@ -55,7 +54,7 @@ def test_the_launch_names_each_constraint_with_what_it_brings(reference: PolicyD
 
 
 def test_a_relief_says_its_arithmetic(reference: PolicyDocument) -> None:
-    found = reliefs(what_if(reference, factors=LAUNCH, lost_groups=1))
+    found = reliefs(examine(reference, Scenario(factors=LAUNCH, lost_groups=1)))
     assert "short_assistant 120 to 64 tokens +8,064" in found["cut_standard_caps"].text
     assert "6.24 long_assistant/s and 8.8 classification/s" in found["bounded_rejection"].text
     assert "6 more devices" in found["fund_warm_capacity"].text
@@ -65,7 +64,7 @@ def test_a_relief_says_its_arithmetic(reference: PolicyDocument) -> None:
 def test_a_relief_of_exactly_the_deficit_closes(reference: PolicyDocument) -> None:
     # 2 devices short of the demand: the rise of 7,000 TEU/s is what a later start would give back.
     rate = Decimal(220) * (1 + Decimal(20_970) / 7_920)
-    found = what_if(reference, arrivals={"classification": rate})
+    found = examine(reference, Scenario(arrivals={"classification": rate}))
     assert round(found.load.deficit_teu_per_s, 9) == 7_000
     assert reliefs(found)["exposure_off_peak"].closes
     assert reliefs(found)["fund_warm_capacity"].teu_per_s == 7_000
@@ -75,18 +74,18 @@ def test_a_protected_class_gives_up_nothing() -> None:
     given = changed()
     given["classes"]["document_generation"]["min_output_tokens"] = 100
     document = load_document(given).document
-    found = reliefs(what_if(document, lost_groups=3))
+    found = reliefs(examine(document, Scenario(lost_groups=3)))
     assert "document_generation" not in found["cut_standard_caps"].text
     assert "document_generation" not in found["bounded_rejection"].text
     given["fallback"] = given["fallback"][:1]
-    found = reliefs(what_if(load_document(given).document, lost_groups=3))
+    found = reliefs(examine(load_document(given).document, Scenario(lost_groups=3)))
     assert "document_generation 900 to 100 tokens" in found["cut_standard_caps"].text
 
 
 def test_work_that_may_wait_is_deferred_whole() -> None:
     given = changed()
     given["classes"]["long_assistant"]["interactive"] = False
-    found = reliefs(what_if(load_document(given).document, lost_groups=2))
+    found = reliefs(examine(load_document(given).document, Scenario(lost_groups=2)))
     assert found["defer_async"].teu_per_s == 24_000
     assert found["defer_async"].closes
 
@@ -94,24 +93,24 @@ def test_work_that_may_wait_is_deferred_whole() -> None:
 def test_an_attainment_of_one_rejects_nobody() -> None:
     given = changed()
     given["gates"]["attainment"]["min"] = 1.0
-    found = reliefs(what_if(load_document(given).document, lost_groups=1))
+    found = reliefs(examine(load_document(given).document, Scenario(lost_groups=1)))
     assert found["bounded_rejection"].teu_per_s == 0
     assert "leaves nothing to reject" in found["bounded_rejection"].text
 
 
 def test_a_candidates_devices_come_back_off_peak(reference: PolicyDocument) -> None:
-    found = reliefs(what_if(reference, lost_groups=1, lent_devices=4))
+    found = reliefs(examine(reference, Scenario(lost_groups=1, lent_devices=4)))
     assert found["exposure_off_peak"].teu_per_s == 14_000
     assert not found["exposure_off_peak"].closes
 
 
 def test_no_fallback_no_relief_by_fallback() -> None:
-    found = reliefs(what_if(policy(fallback=[]), lost_groups=1))
+    found = reliefs(examine(policy(fallback=[]), Scenario(lost_groups=1)))
     assert found["compact_fallback"].teu_per_s == 0
 
 
 def test_outputs_are_capped_only_by_a_rung_that_says_so() -> None:
-    found = reliefs(what_if(policy(overload=["stop_shadow"]), lost_groups=1))
+    found = reliefs(examine(policy(overload=["stop_shadow"]), Scenario(lost_groups=1)))
     assert found["cap_optional_output"].teu_per_s == 0
     assert found["cap_optional_output"].text == "no overload rung caps outputs"
 
@@ -123,16 +122,18 @@ def test_neither_a_spike_nor_a_loss_can_be_moved(reference: PolicyDocument) -> N
 
 def test_a_last_group_that_is_smaller_takes_fewer_devices() -> None:
     document = policy(fleet={"devices": 26})
-    assert what_if(document, lost_groups=[7]).load.capacity_teu_per_s == 24 * 3_500
-    assert what_if(document, lost_groups=[1]).load.capacity_teu_per_s == 22 * 3_500
+    assert examine(document, Scenario(lost=frozenset({7}))).load.capacity_teu_per_s == 24 * 3_500
+    assert examine(document, Scenario(lost=frozenset({1}))).load.capacity_teu_per_s == 22 * 3_500
     assert group_loss(document).capacity_teu_per_s == 22 * 3_500
 
 
-@pytest.mark.parametrize("lost", [99, [1, 2, 3, 4, 5, 6, 7]])
+@pytest.mark.parametrize(
+    "lost", [Scenario(lost_groups=99), Scenario(lost=frozenset({1, 2, 3, 4, 5, 6, 7}))]
+)
 def test_no_fleet_is_left_of_a_fleet_that_is_lost_whole(
-    reference: PolicyDocument, lost: Any
+    reference: PolicyDocument, lost: Scenario
 ) -> None:
-    found = what_if(reference, lost_groups=lost)
+    found = examine(reference, lost)
     assert found.load.capacity_teu_per_s == 0
     assert found.load.headroom is None
 
@@ -140,20 +141,20 @@ def test_no_fleet_is_left_of_a_fleet_that_is_lost_whole(
 def test_a_route_whose_every_group_is_lost_is_named() -> None:
     document = policy(fleet={"placement": {"compact": [3], "full": [1, 2, 3, 4], "premium": [5]}})
     small = {"short_assistant": Decimal("0.1")}
-    found = what_if(document, factors=small, lost_groups=[3])
+    found = examine(document, Scenario(factors=small, lost=frozenset({3})))
     assert found.load.fits
     assert found.lost_routes == ("compact",)
     assert not found.fits
-    assert what_if(document, lost_groups=[2]).lost_routes == ()
-    assert what_if(document, lost_groups=7).lost_routes == ("compact", "full", "premium")
+    assert examine(document, Scenario(lost=frozenset({2}))).lost_routes == ()
+    assert examine(document, Scenario(lost_groups=7)).lost_routes == ("compact", "full", "premium")
 
 
 def test_the_trials_are_what_ifs(reference: PolicyDocument) -> None:
     assert trials(reference) == {
-        "steady": what_if(reference).load,
-        "spike": what_if(reference, spike=Decimal("1.4")).load,
-        "group_loss": what_if(reference, lost_groups=1).load,
-        "candidate_overlap": what_if(reference, lent_devices=4).load,
+        "steady": examine(reference, Scenario()).load,
+        "spike": examine(reference, Scenario(spike=Decimal("1.4"))).load,
+        "group_loss": examine(reference, Scenario(lost_groups=1)).load,
+        "candidate_overlap": examine(reference, Scenario(lent_devices=4)).load,
     }
 
 

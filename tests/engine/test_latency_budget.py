@@ -39,10 +39,11 @@ def test_the_terms_stand_in_the_order_of_the_way_and_bound_it(reference: PolicyD
 
 
 def test_without_waiting_it_is_what_admission_predicts_alone(reference: PolicyDocument) -> None:
-    for name in reference.classes:
+    for name, traffic in reference.classes.items():
         found = latency_budget(reference, name, NO_QUEUE)
         assert found is not None
-        assert found.total_ms == pytest.approx(alone_ms(reference, name))
+        alone = alone_ms(reference, found.route, traffic.input_tokens, traffic.max_output_tokens)
+        assert found.total_ms == pytest.approx(alone)
 
 
 def test_the_queue_is_the_wait_that_the_document_aims_at(reference: PolicyDocument) -> None:

@@ -7,11 +7,11 @@ import pytest
 from orchid.engine.capacity import (
     candidate_overlap,
     equal_price_share,
+    examine,
     group_loss,
     safe_teu_per_s,
     spike,
     steady,
-    what_if,
 )
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.economics import (
@@ -28,6 +28,7 @@ from orchid.engine.economics import (
 )
 from orchid.engine.headroom import device_teu_per_s
 from orchid.engine.pricing import demand_by_class, offered_requests_per_s, offered_teu_per_s
+from orchid.engine.scenario import Scenario
 
 SELECTED_PER_S = Decimal("319.8")
 
@@ -113,7 +114,7 @@ def test_a_spike_of_1_4_is_over_the_fleet(reference: PolicyDocument) -> None:
 
 def test_the_launch_is_infeasible_before_any_loss(reference: PolicyDocument) -> None:
     rise = {"short_assistant": Decimal("1.6")}
-    launch = what_if(reference, factors=rise)
+    launch = examine(reference, Scenario(factors=rise))
     short = launch.classes["short_assistant"]
     assert [short.teu_per_s_before, short.teu_per_s] == [31_050, 49_680]
     assert short.added_teu_per_s == 18_630
@@ -121,7 +122,7 @@ def test_the_launch_is_infeasible_before_any_loss(reference: PolicyDocument) -> 
     assert launch.load.demand_teu_per_s == 102_660
     assert launch.load.capacity_teu_per_s == 98_000
     assert not launch.fits
-    with_loss = what_if(reference, factors=rise, lost_groups=1)
+    with_loss = examine(reference, Scenario(factors=rise, lost_groups=1))
     assert with_loss.load.capacity_teu_per_s == 84_000
     assert with_loss.load.deficit_teu_per_s == 18_660
 
@@ -129,7 +130,7 @@ def test_the_launch_is_infeasible_before_any_loss(reference: PolicyDocument) -> 
 def test_a_candidate_on_four_devices_costs_what_a_lost_group_does(
     reference: PolicyDocument,
 ) -> None:
-    lent = what_if(reference, lent_devices=4).load
+    lent = examine(reference, Scenario(lent_devices=4)).load
     assert lent == candidate_overlap(reference) == group_loss(reference)
 
 

@@ -13,7 +13,7 @@ from orchid.engine.relief import cheapest_teu
 from orchid.engine.routing import class_route
 from orchid.engine.segments import Where, bucket_names
 from orchid.engine.selector_index import SelectorIndex, positions
-from orchid.engine.timing import service_ms
+from orchid.engine.timing import alone_ms
 
 Severity = Literal["error", "warning"]
 
@@ -136,11 +136,8 @@ class Subject:
 
     def alone_ms(self, cls: str, route: str) -> float | None:
         """Least completion of the class's shape on a route, reserve included."""
-        timing, traffic = self.document.models[route].timing, self.document.classes[cls]
-        if timing is None:
-            return None
-        served = service_ms(timing, traffic.input_tokens, traffic.max_output_tokens)
-        return served + self.document.contract.post_model_reserve_ms
+        traffic = self.document.classes[cls]
+        return alone_ms(self.document, route, traffic.input_tokens, traffic.max_output_tokens)
 
     def in_flight(self, cls: str) -> float | None:
         """Requests of the class in service at once, by Little's law; None without timing."""
