@@ -8,7 +8,6 @@ digest that was approved before it.
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -36,32 +35,21 @@ _OTHERWISE_WRITTEN = re.compile(r"[:,\[]-?[0-9]+(?:\.[0-9]+)?e|\.0[,\]}]")
 _MANIFEST_ORDER = tuple(sorted(MANIFEST_FIELDS))
 
 
-def normalised(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The given keys in their one spelling; raises pydantic.ValidationError on a bad document."""
-    return normalised_document(PolicyDocument.model_validate(given))
-
-
 def normalised_document(document: PolicyDocument) -> dict[str, Any]:
+    """The keys that were given, in their one spelling."""
     return document.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-def canonical_bytes(given: Mapping[str, Any]) -> bytes:
-    return _canonical(normalised(given))
-
-
-def digest_of(given: Mapping[str, Any]) -> str:
-    """`sha256:` and 64 hexadecimal digits over the canonical form."""
-    return _digest(canonical_bytes(given))
-
-
 def digest_of_document(document: PolicyDocument) -> str:
-    return _digest(_canonical(normalised_document(document)))
+    """`sha256:` and 64 hexadecimal digits over the canonical form."""
+    return _digest(canonical_bytes(document))
 
 
-def _canonical(content: Any) -> bytes:
+def canonical_bytes(document: PolicyDocument) -> bytes:
     """RFC 8785. Keys are ASCII and whole numbers written as such, so the standard library's encoder
     writes the same, five times faster, but where a number has an exponent.
     """
+    content = normalised_document(document)
     text = _ENCODER.encode(content)
     if _OTHERWISE_WRITTEN.search(text):
         return rfc8785.dumps(content)
