@@ -11,7 +11,7 @@ import yaml
 from orchid.engine.document.load import load_document
 from orchid.engine.wire.records import AttemptRecord, RequestRecord, encode_record
 from tests.cli.conftest import Run
-from tests.engine.measured_attempts import World
+from tests.engine.calibration.measured_attempts import World
 from tests.reference_document import changed
 
 ROOT = Path(__file__).parents[2]

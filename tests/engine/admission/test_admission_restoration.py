@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from orchid.engine.admission.request import Action, Reason
-from tests.engine.admission_world import World
+from tests.engine.admission.world import World
 from tests.small_policy import small_document, small_policy
 
 BURST = (5_000.0, 9_000.0)

@@ -29,7 +29,7 @@ from orchid.engine.document.demand import Demand
 from orchid.engine.document.load import load_document
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.wire.records import parse_record
-from tests.engine.measured_attempts import World
+from tests.engine.calibration.measured_attempts import World
 from tests.reference_document import changed
 
 ONE_CELL = Buckets((), ())

@@ -10,7 +10,7 @@ from orchid.engine.calibration.conformal import needed_for, ratio_interval, uppe
 from orchid.engine.calibration.fit import DemandFit, NotIdentifiableError, fit_demand
 from orchid.engine.calibration.predictor import ratios_of
 from orchid.engine.calibration.samples import AttemptSample, Buckets, Cell
-from tests.engine.measured_attempts import FACTORS, FIXED_MS, MS_PER_TEU, WEIGHT, World
+from tests.engine.calibration.measured_attempts import FACTORS, FIXED_MS, MS_PER_TEU, WEIGHT, World
 
 
 @pytest.fixture(scope="module")

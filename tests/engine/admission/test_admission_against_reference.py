@@ -12,7 +12,7 @@ from orchid.engine.admission.decide import decide
 from orchid.engine.admission.request import AdmissionRequest
 from orchid.engine.admission.shares import Buckets
 from orchid.engine.admission.state import idle_state
-from tests.engine.reference_admission import (
+from tests.engine.admission.reference_model import (
     MILLI,
     ROOT,
     Charge,
