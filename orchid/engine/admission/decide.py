@@ -21,7 +21,7 @@ from orchid.engine.admission.request import (
 )
 from orchid.engine.admission.shape import measured, unserved
 from orchid.engine.admission.state import AdmissionState
-from orchid.engine.admission.trial import Refused, tried
+from orchid.engine.admission.steps import Refused, tried
 
 _PUT_OFF = frozenset({"time", "memory", "budget", "share", "queue"})
 
