@@ -1,6 +1,7 @@
 """What commands print: JSON for machines, aligned tables for people."""
 
 import json
+import math
 import shutil
 import sys
 import textwrap
@@ -19,7 +20,16 @@ LEAST_FOLD = 24
 
 def show(data: Any, text: Callable[[], str], *, as_json: bool) -> None:
     """The data as it is, or in words; the words are made only when they are wanted."""
-    click.echo(json.dumps(data, indent=2, default=str) if as_json else text())
+    click.echo(json.dumps(plain(data), indent=2, default=str) if as_json else text())
+
+
+def plain(value: Any) -> Any:
+    """Floats by the fifteen digits that one surely holds, and null for one that is no number."""
+    if isinstance(value, float):
+        return float(f"{value:.15g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -2,13 +2,14 @@
 
 import io
 import json
+import math
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from orchid.cli.output import table
+from orchid.cli.output import show, table
 from tests.cli.conftest import Run
 from tests.reference_document import SOURCE
 
@@ -165,3 +166,10 @@ def test_a_table_is_folded_for_a_terminal_alone(monkeypatch: pytest.MonkeyPatch)
         "yes   one two three four five six",
         "      seven eight nine ten",
     ]
+
+
+def test_json_has_neither_noise_nor_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    data = {"ms": (0.1 + 0.2, 990.0000000000001), "at": [math.inf, math.nan, None, 3, "x", True]}
+    show(data, str, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"ms": [0.3, 990.0], "at": [None, None, None, 3, "x", True]}
