@@ -50,7 +50,8 @@ class Breaker(msgspec.Struct):
     def state(self, now_ms: float) -> State:
         if self.opened_ms is None:
             return "closed"
-        return "open" if now_ms - self.opened_ms < self.rules.open_ms else "half_open"
+        # It opened later than now where the clock was put back: a probe will tell.
+        return "open" if 0.0 <= now_ms - self.opened_ms < self.rules.open_ms else "half_open"
 
     def is_open(self, now_ms: float) -> bool:
         """Whether it lets nobody through now: open, or half-open with all its probes out."""
@@ -93,13 +94,16 @@ class Breaker(msgspec.Struct):
 
     def _note_failure(self, attempt_id: str, now_ms: float) -> None:
         self.failed[attempt_id] = Failure(now_ms, self.successes)
-        if len(self.failed) > self.rules.failures:
+        while len(self.failed) > self.rules.failures or self._is_past(now_ms):
             del self.failed[next(iter(self.failed))]
         first = next(iter(self.failed.values()))
         enough = len(self.failed) == self.rules.failures
-        together = now_ms - first.at_ms <= self.rules.window_ms
-        if enough and together and self.successes - first.successes <= self.rules.failures:
+        if enough and self.successes - first.successes <= self.rules.failures:
             self._open(now_ms)
+
+    def _is_past(self, now_ms: float) -> bool:
+        """Whether the oldest failure is out of the window."""
+        return now_ms - next(iter(self.failed.values())).at_ms > self.rules.window_ms
 
     def _open(self, now_ms: float) -> None:
         self._forget()

@@ -56,7 +56,7 @@ class Limiter(msgspec.Struct, gc=False):
 
     def adapt(self, queue_wait_ms: float, rules: LimitRules, now_ms: float) -> None:
         """One look at the wait; nothing where the limit is static or has just been moved."""
-        if rules.mode == "static_knee" or now_ms - self.moved_ms < rules.step_ms:
+        if rules.mode == "static_knee" or 0.0 <= now_ms - self.moved_ms < rules.step_ms:
             return
         over = queue_wait_ms > rules.target_wait_ms
         wanted = self.exact * rules.decrease if over else self.exact + rules.increase

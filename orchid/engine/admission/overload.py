@@ -125,10 +125,10 @@ def _calmed(before: Ladder, sample: Sample, rules: LadderRules, now_ms: float) -
     rung = rules.rungs[before.step - 1]
     if not _is_calm(sample, rung):
         return before if before.calm_since_ms is None else _at(before, calm_since_ms=None)
-    if before.calm_since_ms is None:
+    if before.calm_since_ms is None or before.calm_since_ms > now_ms:  # the clock was put back
         before = _at(before, calm_since_ms=now_ms)
     steady = now_ms - (before.calm_since_ms or 0.0) >= rung.steady_for_ms
-    if not steady or now_ms - before.since_ms < rung.dwell_ms:
+    if not steady or 0.0 <= now_ms - before.since_ms < rung.dwell_ms:
         return before
     held = _held(before, rung)
     if len(held) > 1:

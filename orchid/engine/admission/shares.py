@@ -20,6 +20,7 @@ from orchid.engine.document.model import PolicyDocument
 ROOT = 0
 LEAST_BURST_S = 1.0
 BACKGROUND = "background"
+TREMBLES_MS = 1_000.0  # a clock that goes back by more was put back
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +129,16 @@ class Bucket:
 
 
 class Buckets:
-    """The state of a tree: one bucket a node, full until it is charged."""
+    """The state of a tree: one bucket a node, full until it is charged.
 
-    __slots__ = ("nodes", "tree")
+    `moved_ms` is the moment of the last charge. Time before it stands still, so that a clock that
+    trembles refills nothing; a clock that was put back takes the buckets with it.
+    """
+
+    __slots__ = ("moved_ms", "nodes", "tree")
 
     def __init__(self, tree: ShareTree) -> None:
-        self.tree = tree
+        self.tree, self.moved_ms = tree, -math.inf
         self.nodes = [_full(share) for share in tree.nodes]
 
     def attained(self, index: int, now_ms: float) -> float:
@@ -141,7 +146,7 @@ class Buckets:
         if not self.nodes or not self.nodes[index].ms_per_teu:
             return 1.0 if self.nodes else 0.0
         node = self.nodes[index]
-        return max(0.0, node.full_ms - now_ms) / node.burst_ms
+        return max(0.0, node.full_ms - max(now_ms, self.moved_ms)) / node.burst_ms
 
     def lender(self, path: tuple[int, ...], now_ms: float, *, room: bool = False) -> int | None:
         """The node that lets a request of this path through; None when every level says no.
@@ -149,6 +154,8 @@ class Buckets:
         With `room` the pool is below its knee, and the root lends in any case.
         """
         nodes = self.nodes
+        if now_ms < self.moved_ms:
+            now_ms = self.moved_ms
         for index in path:
             node = nodes[index]
             if node.capped and node.ceiling_full_ms - now_ms >= node.ceiling_burst_ms:
@@ -162,6 +169,9 @@ class Buckets:
 
         A negative amount gives back what the same path and lender were charged.
         """
+        if now_ms < self.moved_ms:
+            now_ms = self._clock_back(now_ms)
+        self.moved_ms = now_ms
         nodes, lends = self.nodes, False
         for index in path:
             node = nodes[index]
@@ -176,6 +186,16 @@ class Buckets:
                 # What was lent while there was room is forgotten beyond one burst.
                 latest_ms = now_ms + 2.0 * node.burst_ms
                 node.full_ms = full_ms if full_ms < latest_ms else latest_ms
+
+    def _clock_back(self, now_ms: float) -> float:
+        """The moment to go by; every bucket lacks what it lacked when the clock was put back."""
+        back_ms = self.moved_ms - now_ms
+        if back_ms <= TREMBLES_MS:
+            return self.moved_ms
+        for node in self.nodes:
+            node.full_ms -= back_ms
+            node.ceiling_full_ms -= back_ms
+        return now_ms
 
 
 def _full(share: Share) -> Bucket:
