@@ -11,7 +11,7 @@ import msgspec
 
 from orchid.engine.document.model import PolicyDocument
 
-Standing = Literal["fresh", "held", "stale", "none", "unused"]
+SignalStanding = Literal["fresh", "held", "stale", "none", "unused"]
 
 
 class Signal(msgspec.Struct, frozen=True, gc=False):
@@ -34,7 +34,7 @@ class SignalRules(msgspec.Struct, frozen=True, gc=False):
 class Reading(msgspec.Struct, frozen=True, gc=False):
     """A signal as it counts now. `wait_ms` is 0 where the signal says nothing that is believed."""
 
-    standing: Standing
+    standing: SignalStanding
     wait_ms: float
     age_ms: float | None
     rank: int  # 0 known, 1 held, 2 unknown
@@ -73,7 +73,7 @@ def read_signal(signal: Signal | None, rules: SignalRules | None, now_ms: float)
 
 
 def limit_under(
-    standing: Standing, limit: int, static_limit: int, rules: SignalRules | None
+    standing: SignalStanding, limit: int, static_limit: int, rules: SignalRules | None
 ) -> int:
     """Requests that one replica may have in flight: adapted, static or the safe floor."""
     if standing == "none" and rules is not None:
