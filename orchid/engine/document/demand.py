@@ -188,7 +188,7 @@ class Model(Section):
     pinned: StrictBool = True
     """False where the upstream may change the model under its name."""
     cancel: Cancel | None = None
-    """Absent: a cancelled attempt is settled as if it ran to its cap."""
+    """Absent: it is not known. What an attempt is charged follows its settle alone."""
     over_budget_input: Literal["refuse", "trim_oldest", "trim_middle"] = "refuse"
     """What happens to input that is over the request's ceilings."""
     modality: Annotated[tuple[Modality, ...], Field(min_length=1)] = ("text",)
