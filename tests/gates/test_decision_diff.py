@@ -133,6 +133,7 @@ def test_recorded_requests_are_decided_by_both_documents(two: Two) -> None:
         "tenant-2": 10,
     }
     assert row.records_from is not None
+    assert row.records_to is not None
     assert row.records_to - row.records_from == timedelta(seconds=29)
 
 

@@ -54,7 +54,8 @@ def test_a_document_of_another_product_is_a_fault_at_its_name(base: Revision) ->
 def test_a_sound_text_comes_to_figures_changes_and_approvals(base: Revision) -> None:
     content = drafted("orchid-demo", SECOND.decode(), base).content
     assert content is not None
-    assert (content.hourly_usd, content.is_base) == (21, False)
+    assert content.hourly_usd == 21
+    assert not content.is_base
     assert content.required_approvals == {"product_owner": 1, "sre": 1}
     assert any("devices: 6 becomes 4" in change.words for change in content.changes)
 
