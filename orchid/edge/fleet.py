@@ -39,6 +39,7 @@ class Fleet:
         self._state, self._metrics, self._now_ms = state, metrics, now_ms
         self._policies: tuple[CompiledPolicy, ...] = ()
         self._endpoints: Endpoints = {}
+        self._runs: dict[tuple[str, str], str | None] = {}  # those that are gone with attempts too
         self._looked_ms: dict[str, float] = {}  # by digest
         self.changes: deque[Change] = deque(maxlen=EVENTS_SHOWN)
 
@@ -69,17 +70,24 @@ class Fleet:
         standing = {key: silent(endpoint) for key, endpoint in endpoints.items()}
         changed = standing != self._endpoints
         if changed:
-            before, self._endpoints = self._endpoints, standing
+            self._endpoints = standing
             self._state.replace_pools(map(_ready, standing.values()), self._now_ms())
-            for key, endpoint in standing.items():
-                if key in before and before[key].run_id != endpoint.run_id:
-                    self._state.restarted(*key)
+            self._restart({key: endpoint.run_id for key, endpoint in standing.items()})
             self._equip()
         for (pool, name), endpoint in endpoints.items():
             if (told := endpoint.signal) is not None:
                 signal = Signal(to_ms(told.at), told.queue_wait_ms, told.live_tokens)
                 self._hear(self._state.pools[pool].replicas[name], signal, pool)
         return changed
+
+    def _restart(self, runs: dict[tuple[str, str], str | None]) -> None:
+        """Empty those that are another run than when they were last seen."""
+        for key, run_id in runs.items():
+            if self._runs.get(key, run_id) != run_id:
+                self._state.restarted(*key)
+        gone = self._runs.keys() - runs.keys()
+        kept = {key: self._runs[key] for key in gone if self._replica(*key) is not None}
+        self._runs = kept | runs
 
     def tell(self, tell: Tell) -> None:
         """A replica's own word. Raises EdgeError for one that isn't known."""
@@ -158,8 +166,11 @@ class Fleet:
 
         A word from a clock that runs ahead would be the newest for ever: it is not heard.
         """
-        ahead = signal.at_ms > self._now_ms() + AHEAD_MS
-        if ahead or (replica.signal is not None and signal.at_ms <= replica.signal.at_ms):
+        latest_ms, before = self._now_ms() + AHEAD_MS, replica.signal
+        if signal.at_ms > latest_ms:
+            return
+        # The last word is of the future where the clock was put back since.
+        if before is not None and signal.at_ms <= before.at_ms <= latest_ms:
             return
         replica.signal = signal
         rules = next((p.limit for p in self._policies if p.pool == pool), None)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from orchid.edge.pools import read_pools
+from orchid.engine.admission.signals import Signal
 from tests.edge.control_plane import ControlPlane, bundle
 from tests.edge.edge_site import Running, Site
 
@@ -173,3 +175,37 @@ async def test_a_privacy_cell_is_served_by_its_own_replica_alone(
         await plane.until(lambda: bool(plane.records))
     (record,) = plane.records
     assert record.privacy_cell == "elsewhere"
+
+
+@pytest.mark.parametrize(("run", "left"), [("first", 1), ("second", 0)])
+async def test_a_server_that_was_gone_has_its_attempts_unless_it_was_started_anew(
+    site: Site, plane: ControlPlane, run: str, left: int
+) -> None:
+    site.ready_pool("one", slots=4, run_id="first")
+    plane.publish(bundle(3))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        grant = (await running.admit("r1")).json()
+        service = running.edge.service
+        state_file = site.pools / "triton-one.json"
+        state_file.unlink()
+        service.use_pools(read_pools(site.pools))
+        site.ready_pool("one", slots=4, run_id=run)
+        service.use_pools(read_pools(site.pools))
+        assert service.state.pools["one"].in_flight == left
+        assert (await running.settle(grant["attempt_id"])).json()["settled"] is True
+        assert service.state.pools["one"].in_flight == 0
+        assert service.state.live_tokens(pool="one") == 0
+
+
+async def test_a_word_is_heard_after_the_clock_was_put_back(
+    site: Site, plane: ControlPlane
+) -> None:
+    async with site.edge() as running:
+        service = running.edge.service
+        now_ms = service.now_ms()
+        ahead = service.state.pools["one"].replicas["one"]
+        ahead.signal = Signal(now_ms + 3_600_000.0, 9.0, None)
+        heard = await running.client.post("/v1/signals", json=told())
+        assert heard.status_code == 204
+        assert ahead.signal.at_ms <= service.now_ms()

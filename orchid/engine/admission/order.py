@@ -155,7 +155,8 @@ def _key(
     if age_ms >= rules.age_bound_ms:
         return (-math.inf, entry.arrived_ms, entry.request_id)
     value = (
-        rules.slack * (entry.latest_start_ms - now_ms) / entry.deadline_ms
+        # A deadline may be none at all, with an arrival that is still to come.
+        rules.slack * (entry.latest_start_ms - now_ms) / max(entry.deadline_ms, 1.0)
         + rules.attained * attained
         + rules.remaining * entry.teu / median
         - rules.age * age_ms / rules.age_bound_ms

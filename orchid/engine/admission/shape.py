@@ -24,7 +24,7 @@ def measured(request: AdmissionRequest, policy: CompiledPolicy) -> Shape:
         cell,
         cell.input_tokens if given is None else given,
         cell.output_tokens if cap is None else cap,
-        deadline_ms or cell.deadline_ms,
+        cell.deadline_ms if deadline_ms is None else deadline_ms,
     )
     return shape if request.first_arrived_ms is None else _continued(shape)
 

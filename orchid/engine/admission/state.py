@@ -61,11 +61,17 @@ class AdmissionState:
         return Sample(pool.wait_ms(now_ms), pool.queued_teu() / room, held)
 
     def enqueue(self, decision: Decision, policy: CompiledPolicy) -> None:
-        """Take a place in the bounded queue of the offer's lane. Nothing else is held for it."""
+        """Take a place in the bounded queue of the offer's lane, and in no other.
+
+        Nothing else is held for it.
+        """
         offer, shape = decision.offer, decision.shape
         lane = self.pools[policy.pool].lane(offer.route) if offer is not None else None
         if offer is None or lane is None:
             raise ValueError(f"request {shape.request.request_id} has nothing to wait for")
+        for other in self.pools[policy.pool].lanes:
+            if other is not lane:
+                other.queue.leave(shape.request.request_id)
         service_ms = offer.prediction.service_ms or 0.0
         lane.queue.put(
             Entry(
