@@ -16,6 +16,7 @@ from orchid.engine.decision_diff.arrivals import Arrival
 from orchid.engine.decision_diff.course import Course
 from orchid.engine.decision_diff.fleet import policy_of
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.pricing import offered_requests_per_s
 
 MOST_TOKENS = 10_000_000
 MOST_MS = 3_600_000
@@ -136,8 +137,7 @@ def _loaded(course: Course, document: PolicyDocument, load: int) -> float:
 
     Returns the moment of the last arrival, in milliseconds.
     """
-    rate = sum((c.arrivals_per_s for c in document.classes.values()), Decimal())
-    per_ms = float(rate) * load / 100_000
+    per_ms = float(offered_requests_per_s(document)) * load / 100_000
     if not per_ms:
         return 0.0
     now_ms = 0.0

@@ -94,13 +94,17 @@ def cost_table(document: PolicyDocument, cls: str, repeats: Repeats) -> CostTabl
 
 def small_price(document: PolicyDocument) -> Decimal | None:
     """Cost of a small call over a large one; None where the document has no such pair."""
+    cascade = document.routing.cascade
+    if cascade is not None and cascade.small_cost_ratio is not None:
+        return cascade.small_cost_ratio
+    return factor_ratio(document)
+
+
+def factor_ratio(document: PolicyDocument) -> Decimal | None:
+    """The same by the demand model alone."""
     pair = document.routing.cascade or document.routing.classifier
-    if pair is None:
-        return None
-    if document.routing.cascade is not None and document.routing.cascade.small_cost_ratio:
-        return document.routing.cascade.small_cost_ratio
     factors = document.demand.model_factor
-    if pair.small not in factors or pair.large not in factors:
+    if pair is None or pair.small not in factors or pair.large not in factors:
         return None
     return factors[pair.small] / factors[pair.large]
 

@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Decimal
 
 from orchid.engine.document.demand import TrafficClass
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import figure
 from orchid.engine.headroom import device_teu_per_s
 from orchid.engine.pricing import teu
 from orchid.engine.routing import class_route
@@ -184,7 +185,7 @@ def _reject(shortage: Shortage) -> Found:
     parts, total = [], NOTHING
     for name, rejected in _rejected(shortage, 1 - attainment).items():
         total += rejected * shortage.teu_per_request[name]
-        parts.append(f"{_figure(rejected)} {name}/s")
+        parts.append(f"{figure(rejected)} {name}/s")
     if not total:
         return NOTHING, f"an attainment of {attainment} leaves nothing to reject"
     return total, (
@@ -256,12 +257,8 @@ def _list(names: list[str]) -> str:
 
 
 def _bring(teu_per_s: Decimal) -> str:
-    return f"{_figure(teu_per_s)} TEU/s"
+    return f"{figure(teu_per_s)} TEU/s"
 
 
 def _signed(teu_per_s: Decimal) -> str:
-    return f"+{_figure(teu_per_s)}"
-
-
-def _figure(value: Decimal) -> str:
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
+    return f"+{figure(teu_per_s)}"

@@ -11,10 +11,9 @@ from decimal import Decimal, localcontext
 
 import msgspec
 
-from orchid.engine.document.money import Budget
+from orchid.engine.document.money import EVERY_TENANT, Budget
 from orchid.engine.document.values import decimal_text
 
-EVERYBODY = "*"
 TENANTS_REMEMBERED = 100_000
 ATOMS = 10**54  # a TEU; each of three declared decimals has at most 18 places
 DIGITS = 200  # more than any number of atoms that a document can ask for
@@ -143,7 +142,7 @@ class Budgets:
             return EMPTY
         found = window.accounts.get(tenant)
         if found is None and len(window.accounts) >= TENANTS_REMEMBERED:
-            found = window.accounts.get(EVERYBODY)
+            found = window.accounts.get(EVERY_TENANT)
         return found or EMPTY
 
     def reserve(
@@ -163,7 +162,7 @@ class Budgets:
         found = window.accounts.get(tenant)
         if found is None:
             if len(window.accounts) >= TENANTS_REMEMBERED:
-                tenant = EVERYBODY
+                tenant = EVERY_TENANT
             found = window.accounts.setdefault(tenant, Account())
         return found
 
@@ -175,8 +174,8 @@ def caps_by_tenant(
 
     A tenant's own cap takes the place of the general one of the same unit and window.
     """
-    general = _merged(budget for budget in budgets if budget.tenant == EVERYBODY)
-    named = {budget.tenant for budget in budgets} - {EVERYBODY}
+    general = _merged(budget for budget in budgets if budget.tenant == EVERY_TENANT)
+    named = {budget.tenant for budget in budgets} - {EVERY_TENANT}
     own = {tenant: _merged((b for b in budgets if b.tenant == tenant), general) for tenant in named}
     return {tenant: tuple(caps.values()) for tenant, caps in own.items()}, tuple(general.values())
 

@@ -1,10 +1,9 @@
 """Findings about limits: concurrency, signals, queue and retries."""
 
-from orchid.engine.document.findings import Subject, Told, figure, names
+from orchid.engine.capacity import safe_teu_per_s
+from orchid.engine.document.findings import Subject, Told, names
 from orchid.engine.document.limits import RETRY_MEASURES, Concurrency
-from orchid.engine.document.values import duration_text
-from orchid.engine.headroom import device_teu_per_s
-from orchid.engine.pricing import teu
+from orchid.engine.document.values import duration_text, figure
 from orchid.engine.timing import deadline_ms
 
 #: Retries over first tries above which they feed the overload that they answer.
@@ -91,9 +90,8 @@ def signals_floor_over_knee(subject: Subject) -> Told:
 def queue_under_request(subject: Subject) -> Told:
     document = subject.document
     most = document.admission.max_queued_teu
-    for name, route in subject.routes.items():
-        traffic = document.classes[name]
-        price = teu(document.demand, route, traffic.input_tokens, traffic.max_output_tokens)
+    for name in document.classes:
+        price = subject.teu(name)
         if price > most:
             yield (
                 "/admission/max_queued_teu",
@@ -104,10 +102,7 @@ def queue_under_request(subject: Subject) -> Told:
 def queue_outlasts_deadline(subject: Subject) -> Told:
     """A full queue has to drain before the last of it is late."""
     document = subject.document
-    most, rate = (
-        document.admission.max_queued_teu,
-        device_teu_per_s(document.fleet) * document.fleet.devices,
-    )
+    most, rate = document.admission.max_queued_teu, safe_teu_per_s(document.fleet)
     longest = max(deadline_ms(document, name) for name in document.classes)
     drains_ms = most / rate * 1000
     if drains_ms > longest:

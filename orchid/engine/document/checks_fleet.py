@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from orchid.engine.capacity import SPIKE_FACTOR, Load
-from orchid.engine.document.findings import Subject, Told, figure, names
-from orchid.engine.document.values import decimal_text
+from orchid.engine.document.findings import Subject, Told, names
+from orchid.engine.document.values import decimal_text, figure
 from orchid.engine.headroom import (
     device_teu_per_s,
     devices_in_group,

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 from orchid.engine.clocks import CLOCK_OF_GATE, latency_gates
 from orchid.engine.document.errors import nearest
-from orchid.engine.document.findings import Subject, Told, figure
-from orchid.engine.document.values import duration_text
+from orchid.engine.document.findings import Subject, Told
+from orchid.engine.document.values import duration_text, figure
 from orchid.engine.segments import Where, both, may_overlap, where_key
 
 WINDOWED = (*CLOCK_OF_GATE, "cost_per_success_usd", "utility", "attainment", "violations")

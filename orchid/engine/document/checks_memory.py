@@ -4,9 +4,8 @@ from collections import Counter
 from decimal import Decimal
 
 from orchid.engine import memory
-from orchid.engine.document.findings import Subject, Told, figure, names
-from orchid.engine.document.values import decimal_text
-from orchid.engine.pricing import teu
+from orchid.engine.document.findings import Subject, Told, names
+from orchid.engine.document.values import decimal_text, figure
 
 
 def residency_open(subject: Subject) -> Told:
@@ -138,14 +137,13 @@ def class_over_live_tokens(subject: Subject) -> Told:
     """A prompt whose price fits the queue but whose cache never fits is refused for memory."""
     document = subject.document
     ceiling = document.admission.live_tokens.per_request
-    for name, route in subject.routes.items():
-        traffic, tokens = document.classes[name], subject.live_tokens(name)
+    for name in document.classes:
+        tokens = subject.live_tokens(name)
         if tokens > ceiling:
-            price = teu(document.demand, route, traffic.input_tokens, traffic.max_output_tokens)
             yield (
                 f"/classes/{name}",
-                f"its {figure(price)} TEU fit the queue, its {tokens:,} live tokens are over the "
-                f"{ceiling:,} of one request: every one would be refused for memory",
+                f"its {figure(subject.teu(name))} TEU fit the queue, its {tokens:,} live tokens "
+                f"are over the {ceiling:,} of one request: every one would be refused for memory",
             )
 
 

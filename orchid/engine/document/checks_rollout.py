@@ -1,10 +1,13 @@
 """Findings about rollout and approvals: what is watched, how long, and who answers for it."""
 
-from orchid.engine.document.checks_gates import arrivals_in
-from orchid.engine.document.findings import Subject, Told, figure
-from orchid.engine.document.values import duration_text
+from typing import get_args
 
-ORDER = ("observe", "shadow", "hard_limits", "canary")
+from orchid.engine.document.checks_gates import arrivals_in
+from orchid.engine.document.findings import Subject, Told
+from orchid.engine.document.operation import StageKind
+from orchid.engine.document.values import duration_text, figure
+
+ORDER: tuple[str, ...] = get_args(StageKind)
 
 
 def stage_without_hold(subject: Subject) -> Told:

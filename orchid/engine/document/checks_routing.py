@@ -9,6 +9,7 @@ from orchid.engine.document.checks_selectors import speaks
 from orchid.engine.document.findings import Subject, Told, names
 from orchid.engine.document.routing import Cascade, Classifier
 from orchid.engine.document.values import decimal_text
+from orchid.engine.feature_cost import factor_ratio, small_price
 from orchid.engine.routing import void_reasons
 from orchid.engine.segments import implies, specificity, where_key
 from orchid.engine.selector_index import Bits, SelectorIndex, before, positions
@@ -112,7 +113,7 @@ def _changed_under(subject: Subject, cascade: Cascade) -> list[str]:
 
 
 def cascade_never_pays(subject: Subject) -> Told:
-    pair, ratio = _pair(subject), cost_ratio(subject)
+    pair, ratio = _pair(subject), small_price(subject.document)
     if pair is None:
         return
     if pair.small == pair.large:
@@ -125,25 +126,10 @@ def cascade_never_pays(subject: Subject) -> Told:
         )
 
 
-def cost_ratio(subject: Subject) -> Decimal | None:
-    """Small over large: as the cascade declares it, else by the demand model."""
-    cascade = subject.document.routing.cascade
-    if cascade is not None and cascade.small_cost_ratio is not None:
-        return cascade.small_cost_ratio
-    return _factor_ratio(subject)
-
-
-def _factor_ratio(subject: Subject) -> Decimal | None:
-    pair, factors = _pair(subject), subject.document.demand.model_factor
-    if pair is None or pair.small not in factors or pair.large not in factors:
-        return None
-    return factors[pair.small] / factors[pair.large]
-
-
 def cost_ratio_disagrees(subject: Subject) -> Told:
     """On the fleet itself the demand model says what a call costs; upstreams have prices."""
     document, cascade = subject.document, subject.document.routing.cascade
-    by_factor = _factor_ratio(subject)
+    by_factor = factor_ratio(subject.document)
     if cascade is None or cascade.small_cost_ratio is None or by_factor is None:
         return
     if {cascade.small, cascade.large} & set(document.prices):
@@ -157,7 +143,7 @@ def cost_ratio_disagrees(subject: Subject) -> Told:
 
 
 def escalation_near_break_even(subject: Subject) -> Told:
-    ratio = cost_ratio(subject)
+    ratio = small_price(subject.document)
     if subject.document.routing.cascade is None or ratio is None:
         return
     break_even = cascade_break_even(ratio)

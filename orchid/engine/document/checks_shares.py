@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 
+from orchid.engine.document.demand import OPTIONAL_PURPOSES
 from orchid.engine.document.errors import pointer_of
-from orchid.engine.document.findings import Subject, Told, figure, names
+from orchid.engine.document.findings import Subject, Told, names
 from orchid.engine.document.limits import ShareNode
-from orchid.engine.document.money import CAPS
-from orchid.engine.document.values import duration_text
-from orchid.engine.pricing import teu
+from orchid.engine.document.money import CAPS, EVERY_TENANT
+from orchid.engine.document.values import duration_text, figure
 
 SHORT_WINDOW_MS = 60_000
-ANY_TENANT = "*"
 #: Work without a claim in overload.
-UNCLAIMED = frozenset({"background", "shadow", "profiling", "evaluation"})
+UNCLAIMED = OPTIONAL_PURPOSES | {"background"}
 
 Level = tuple[tuple[str, ...], Mapping[str, ShareNode]]
 
@@ -60,8 +59,8 @@ def budget_long_window_only(subject: Subject) -> Told:
     budgets = subject.document.budgets
     short = {budget.tenant for budget in budgets if budget.window_ms <= SHORT_WINDOW_MS}
     for i, budget in enumerate(budgets):
-        if not short & {budget.tenant, ANY_TENANT}:
-            who = "each tenant" if budget.tenant == ANY_TENANT else budget.tenant
+        if not short & {budget.tenant, EVERY_TENANT}:
+            who = "each tenant" if budget.tenant == EVERY_TENANT else budget.tenant
             yield f"/budgets/{i}", f"{who} has no cap on a window of a minute or less"
 
 
@@ -82,11 +81,7 @@ def ambiguous_budgets(subject: Subject) -> Told:
 
 def budget_under_request(subject: Subject) -> Told:
     document = subject.document
-    prices = {
-        name: teu(document.demand, route, c.input_tokens, c.max_output_tokens)
-        for name, route in subject.routes.items()
-        for c in (document.classes[name],)
-    }
+    prices = {name: subject.teu(name) for name in document.classes}
     for i, budget in enumerate(document.budgets):
         over = [name for name, price in prices.items() if (budget.max_teu or price) < price]
         if over:

@@ -2,8 +2,8 @@
 
 from orchid.engine.arithmetic import fixed_batch_use
 from orchid.engine.cascade import Work, both_calls
-from orchid.engine.document.findings import Subject, Told, figure, names
-from orchid.engine.document.values import duration_text
+from orchid.engine.document.findings import Subject, Told, names
+from orchid.engine.document.values import duration_text, figure
 from orchid.engine.routing import Branch, route_for
 from orchid.engine.segments import segment_of
 from orchid.engine.timing import deadline_ms

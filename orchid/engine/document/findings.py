@@ -9,6 +9,7 @@ from typing import Literal
 from orchid.engine.capacity import Load, trials
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.quality import FallbackRule
+from orchid.engine.pricing import teu
 from orchid.engine.relief import cheapest_teu
 from orchid.engine.routing import class_route
 from orchid.engine.segments import Where, bucket_names
@@ -145,6 +146,12 @@ class Subject:
         arrivals = float(self.document.classes[cls].arrivals_per_s)
         return None if alone is None else arrivals * alone / 1000.0
 
+    def teu(self, cls: str) -> Decimal:
+        """Price of the class's declared shape, its whole output cap included."""
+        traffic = self.document.classes[cls]
+        lengths = traffic.input_tokens, traffic.max_output_tokens
+        return teu(self.document.demand, self.routes[cls], *lengths)
+
     def live_tokens(self, cls: str) -> int:
         """Tokens whose cache one request of the class holds at its end."""
         traffic = self.document.classes[cls]
@@ -155,11 +162,6 @@ Findings = Iterator[Finding]
 Told = Iterator[tuple[str, str]]
 """JSON pointer and text of each finding of one check; the check's name is the code."""
 Check = Callable[[Subject], Told]
-
-
-def figure(value: Decimal | float) -> str:
-    """With separators and at most two digits of a fraction."""
-    return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def names(found: Iterable[str], most: int = 5) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchid.engine.document.categories import Path
+from orchid.engine.document.money import EVERY_TENANT
 from orchid.engine.document.wording import (
     fallback_words,
     floor_words,
@@ -36,7 +37,7 @@ def cell_words(item: Item) -> str:
 
 
 def budget_words(item: Item) -> str:
-    who = "each tenant" if item["tenant"] == "*" else item["tenant"]
+    who = "each tenant" if item["tenant"] == EVERY_TENANT else item["tenant"]
     caps = [
         f"{value_words(key, value)} {key.removeprefix('max_').replace('_', ' ')}"
         for key, value in item.items()

@@ -16,6 +16,8 @@ from orchid.engine.document.values import (
     Usd,
 )
 
+#: In the place of a tenant: each by itself.
+EVERY_TENANT = "*"
 CAPS = (
     "max_teu",
     "max_usd",

@@ -51,6 +51,11 @@ def decimal_text(value: Decimal) -> str:
     return "0" if text in ("-0", "") else text
 
 
+def figure(value: Decimal | float) -> str:
+    """With separators and at most two digits of a fraction."""
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
 def duration_text(milliseconds: int) -> str:
     """The duration in the largest unit that divides it (900000 -> 15m)."""
     for unit in ("d", "h", "m", "s"):

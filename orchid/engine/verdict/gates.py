@@ -26,8 +26,6 @@ from orchid.engine.verdict.traffic import (
     total_of,
 )
 
-QUANTILE = 0.95
-
 
 @dataclass(frozen=True, slots=True)
 class Observed:
@@ -128,7 +126,8 @@ def _latency(
     minimum = scope.minimum or gate.minimum_sample
     counts = shares.Counts(within, totals.of(bound.population), minimum, effect)
     # The rollups' histogram follows the completion clock; other clocks have exact shares only.
-    shown = percentile_ms(totals.histogram, QUANTILE) if bound.clock == "completion" else None
+    completes = bound.clock == "completion"
+    shown = percentile_ms(totals.histogram, shares.LATENCY_SHARE) if completes else None
     return shares.latency(
         metric,
         scope.name,
