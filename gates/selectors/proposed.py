@@ -13,12 +13,12 @@ from ingest.models import RequestRow
 from ingest.selectors import requests
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import decimal_text
 from orchid.engine.economics import hourly_ledger_usd
 from orchid.engine.histogram import rank_of
 from orchid.engine.segments import Where, matches, segment_key
 from orchid.engine.verdict.traffic import Coverage
 from orchid.engine.verdict.utility import Cell, index_of
-from orchid.engine.verdict.wording import plain
 from policies.models import Product
 
 RECORDED = 5_000
@@ -93,7 +93,7 @@ def as_predicted(
 def _how_cost(hourly: Decimal, rate: Decimal | None) -> str:
     if not rate:
         return "Not predicted: no success was measured under the live generation."
-    return prediction.HOW_COST.format(hourly=plain(hourly), rate=rate)
+    return prediction.HOW_COST.format(hourly=decimal_text(hourly), rate=rate)
 
 
 def _p95(times: list[float] | None) -> float | None:

@@ -13,10 +13,10 @@ from gates.selectors.verdicts import Figures, figures, figures_in, latest
 from gates.services.inputs import evidence_digest, scoring_evidence
 from gates.states import Metric
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import decimal_text
 from orchid.engine.segments import where_key
 from orchid.engine.verdict.gates import least_utility, scopes
 from orchid.engine.verdict.utility import index_of
-from orchid.engine.verdict.wording import plain
 from policies.models import Product, Revision
 from policies.selectors import document_of
 
@@ -143,7 +143,7 @@ def bounds(document: PolicyDocument) -> dict[str, str]:
     return {
         "utility": f"{gates.utility.min:g}",
         "completion_p95_ms": f"{gates.completion_p95_ms.max}",
-        "cost_per_success_usd": plain(gates.cost_per_success_usd.max),
+        "cost_per_success_usd": decimal_text(gates.cost_per_success_usd.max),
         "attainment": f"{gates.attainment.min:g}",
     }
 
@@ -156,12 +156,12 @@ def _traded(
     after: After,
 ) -> Traded:
     old, new = _rounded(metric, before), _rounded(metric, value)
-    change = None if old is None or new is None else plain(new - old)
+    change = None if old is None or new is None else decimal_text(new - old)
     return Traded(
         metric=metric.value,
         label=str(metric.label),
-        before=None if old is None else plain(old),
-        after=None if new is None else plain(new),
+        before=None if old is None else decimal_text(old),
+        after=None if new is None else decimal_text(new),
         change=change,
         bound=bound,
         kind=after.kind,

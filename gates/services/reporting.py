@@ -5,13 +5,13 @@ from typing import Any
 
 from gates.services.inputs import Inputs
 from orchid.engine.document.quality import Floor
+from orchid.engine.document.values import decimal_text
 from orchid.engine.economics import hourly_ledger_usd, ledger_usd_between
 from orchid.engine.histogram import percentile_ms
 from orchid.engine.segments import where_key
 from orchid.engine.verdict import utility
 from orchid.engine.verdict.gates import Judged, least_utility, levels_of, scopes
 from orchid.engine.verdict.traffic import Totals
-from orchid.engine.verdict.wording import plain
 
 HOURS_PER_MONTH = 730
 
@@ -45,7 +45,7 @@ def _scope_figures(totals: Totals) -> dict[str, Any]:
         "utility": utility.index_of(totals.cells),
         "p50_ms": _finite(percentile_ms(totals.histogram, 0.5)),
         "p95_ms": _finite(percentile_ms(totals.histogram, 0.95)),
-        "teu": plain(totals.teu),
+        "teu": decimal_text(totals.teu),
         "mix": [
             {"cell": cell.name, "responses": cell.responses, "scores": _scores(cell)}
             for cell in totals.cells
@@ -80,13 +80,13 @@ def _cost(inputs: Inputs, judged: Judged) -> dict[str, Any]:
     return {
         "from": inputs.cost_start.isoformat(),
         "to": inputs.cost_end.isoformat(),
-        "seconds": plain(seconds),
-        "usd": plain(ledger_usd_between(inputs.document, seconds) + totals.cost_usd),
-        "attempts_usd": plain(totals.cost_usd),
+        "seconds": decimal_text(seconds),
+        "usd": decimal_text(ledger_usd_between(inputs.document, seconds) + totals.cost_usd),
+        "attempts_usd": decimal_text(totals.cost_usd),
         "successes": totals.successes,
         "requests": totals.of("eligible"),
-        "ledger_usd_per_h": plain(hourly),
-        "ledger_usd_per_month": plain(hourly * HOURS_PER_MONTH),
+        "ledger_usd_per_h": decimal_text(hourly),
+        "ledger_usd_per_month": decimal_text(hourly * HOURS_PER_MONTH),
     }
 
 

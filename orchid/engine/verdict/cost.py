@@ -11,9 +11,10 @@ from decimal import Decimal
 
 from scipy import special
 
+from orchid.engine.document.values import decimal_text
 from orchid.engine.economics import cost_per_success_usd, exceeds
 from orchid.engine.verdict.result import Result, Verdict
-from orchid.engine.verdict.wording import plain, usd_text
+from orchid.engine.verdict.wording import usd_text
 
 MINIMUM_BLOCKS = 8
 
@@ -45,7 +46,7 @@ def judge(segment: str, spending: Spending, bound: Decimal, fragile_margin: floa
         metric="cost_per_success_usd",
         segment=segment,
         verdict=verdict,
-        bound=plain(bound),
+        bound=decimal_text(bound),
         message=_words(verdict, spending, bound, value),
         value=None if shown is None else usd_text(shown, bound),
         margin=None if shown is None else usd_text(bound - shown, Decimal(0)),
@@ -104,12 +105,12 @@ def _words(verdict: Verdict, spending: Spending, bound: Decimal, value: Decimal 
             "so the cost is not known"
         )
     if verdict is Verdict.NO_DATA:
-        return f"no data: no eligible request in the window (${plain(spending.usd)} spent)"
+        return f"no data: no eligible request in the window (${decimal_text(spending.usd)} spent)"
     spent = f"${usd_text(spending.usd)} for {spending.successes:,} successes"
     if value is None:
         return f"{verdict}: {spent}: money without success{_under(spending)}"
     sign = "<=" if value <= bound else ">"
-    said = f"{verdict}: ${usd_text(value, bound)} {sign} ${plain(bound)} a success; {spent}"
+    said = f"{verdict}: ${usd_text(value, bound)} {sign} ${decimal_text(bound)} a success; {spent}"
     return said + _under(spending)
 
 

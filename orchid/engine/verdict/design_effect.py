@@ -6,21 +6,11 @@ use n/deff and s/deff.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 MINIMUM_BLOCKS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class DesignEffect:
-    """The factor, how many blocks it rests on, and whether it was estimated or assumed."""
-
-    value: float
-    blocks: int
-    estimated: bool
-
-
-def estimate(blocks: Sequence[tuple[int, int]], prior: float) -> DesignEffect:
+def estimate(blocks: Sequence[tuple[int, int]], prior: float) -> float:
     """The design effect of (within, total) counts by time block; empty blocks don't count.
 
     Under eight blocks, or when every record agrees, there is nothing to estimate from: the
@@ -30,6 +20,6 @@ def estimate(blocks: Sequence[tuple[int, int]], prior: float) -> DesignEffect:
     total = sum(n for _, n in used)
     share = sum(s for s, _ in used) / total if total else 0.0
     if len(used) < MINIMUM_BLOCKS or not 0 < share < 1:
-        return DesignEffect(max(1.0, prior), len(used), estimated=False)
+        return max(1.0, prior)
     spread = sum(n * (s / n - share) ** 2 for s, n in used) / (len(used) - 1)
-    return DesignEffect(max(1.0, spread / (share * (1 - share))), len(used), estimated=True)
+    return max(1.0, spread / (share * (1 - share)))

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 from orchid.engine.verdict import proportion
-from orchid.engine.verdict.design_effect import DesignEffect
 from orchid.engine.verdict.proportion import FLAT, Prior
 from orchid.engine.verdict.result import Levels, Result, Verdict
 from orchid.engine.verdict.wording import e_text, ms_text, share_text
@@ -18,12 +17,15 @@ _EDGE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """`within` of `total` requests are good; `effect` deflates both for correlated neighbours."""
+    """`within` of `total` requests are good.
+
+    `effect` is the design effect, which deflates both for correlated neighbours.
+    """
 
     within: int
     total: int
     minimum: int
-    effect: DesignEffect
+    effect: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ class Tested:
 def weigh(counts: Counts, required: float, levels: Levels, prior: Prior = FLAT) -> Tested:
     """Test the share behind `counts` against `required`, on the deflated counts."""
     p0 = min(max(required, _EDGE), 1 - _EDGE)
-    n = counts.total / counts.effect.value
-    s = counts.within / counts.effect.value
+    n = counts.total / counts.effect
+    s = counts.within / counts.effect
     good = proportion.log_e_pass(s, n, p0, prior)
     bad = proportion.log_e_fail(s, n, p0, prior)
     low, high = proportion.interval(s, n, levels.alpha_pass, prior)
@@ -125,7 +127,7 @@ def _needs(
     more = proportion.needs_more(log_e, s, n, p0, levels.alpha_pass)
     if more is None:
         return None
-    return max(math.ceil(more * counts.effect.value), counts.minimum - counts.total)
+    return max(math.ceil(more * counts.effect), counts.minimum - counts.total)
 
 
 def _words(tested: Tested, counts: Counts, required: float, what: str) -> str:
@@ -141,8 +143,8 @@ def _words(tested: Tested, counts: Counts, required: float, what: str) -> str:
 def _evidence(tested: Tested, counts: Counts) -> str:
     log_e = tested.log_e_fail if tested.verdict is Verdict.FAIL else tested.log_e_pass
     text = f"e = {e_text(log_e)}"
-    if counts.effect.value > 1:
-        text += f", design effect {counts.effect.value:.2f}"
+    if counts.effect > 1:
+        text += f", design effect {counts.effect:.2f}"
     return text
 
 

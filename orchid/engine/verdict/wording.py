@@ -3,6 +3,8 @@
 import math
 from decimal import ROUND_HALF_EVEN, Decimal
 
+from orchid.engine.document.values import decimal_text
+
 _MOST_DECIMALS = 18
 
 
@@ -23,14 +25,8 @@ def usd_text(usd: Decimal, beside: Decimal | None = None) -> str:
     for places in range(8, _MOST_DECIMALS + 1):
         rounded = usd.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
         if beside is None or (rounded == beside) == (usd == beside):
-            return plain(rounded)
-    return plain(usd)
-
-
-def plain(number: Decimal) -> str:
-    """Decimal text without exponent or trailing zeros."""
-    text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+            return decimal_text(rounded)
+    return decimal_text(usd)
 
 
 def e_text(log_e: float) -> str:
