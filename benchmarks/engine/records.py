@@ -162,7 +162,7 @@ class _Traffic:
             model=route,
             manifest=self.manifests[route],
             replica=f"replica-{dice.randrange(self.document.fleet.devices)}",
-            status=request.outcome,  # type: ignore[arg-type]
+            status=request.outcome,  # type: ignore[arg-type]  # a served one is no refusal
             start_ms=0.2,
             accelerator_ms=round(alone_ms, 3),
             useful_tokens=used,

@@ -41,7 +41,7 @@ def from_records(records: Iterable[RequestRecord]) -> Columns:
     for record in records:
         codes.append(known.setdefault(facts_of(record), len(known)))
         for column, value in zip(columns, clocks_of(record), strict=True):
-            column.append(value)  # type: ignore[arg-type]
+            column.append(value)  # type: ignore[arg-type]  # of one record each is a float
     at = Clocks(*(np.array(column, dtype=np.float64) for column in columns))
     return Columns(tuple(known), np.array(codes, dtype=np.int32), at)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.money import Price
+from orchid.engine.pricing import offered_requests_per_s
 
 SECONDS_PER_HOUR = Decimal(3600)
 #: Digits of a quotient; products and sums of the ledger are exact far below this.
@@ -93,7 +94,6 @@ def card(document: PolicyDocument, successes_per_s: Decimal) -> Card | None:
     if cost is None:
         return None
     bound = document.gates.cost_per_success_usd.max
-    offered = sum((c.arrivals_per_s for c in document.classes.values()), Decimal())
     shown = card_usd(cost)
     return Card(
         successes_per_s=successes_per_s,
@@ -101,7 +101,7 @@ def card(document: PolicyDocument, successes_per_s: Decimal) -> Card | None:
         card_usd=shown,
         reserve_usd=reserve_usd(cost, bound),
         card_reserve_usd=reserve_usd(shown, bound),
-        attainment=attainment(successes_per_s, offered),
+        attainment=attainment(successes_per_s, offered_requests_per_s(document)),
     )
 
 

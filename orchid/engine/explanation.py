@@ -87,6 +87,7 @@ def read_asked(words: Mapping[str, str], document: PolicyDocument) -> Asked:
     return Asked(
         cls=cls,
         segment={name: given[name] for name in dimensions if name in given},
+        # The keys are fields of Asked, which a mapping can't tell the type checker.
         **{key: given[key] for key in _TEXTS if key in given},  # type: ignore[arg-type]
         **{key: _count(key, given[key]) for key in _COUNTS if key in given},  # type: ignore[arg-type]
     )

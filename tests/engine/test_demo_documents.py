@@ -28,7 +28,7 @@ def test_only_the_smaller_fleet_can_meet_the_cost_bound(demo: Demo) -> None:
     assert hourly_ledger_usd(second) == Decimal("21.00")
     costs = [steady_cost_per_success_usd(d, offered_requests_per_s(d)) for d in (first, second)]
     assert None not in costs
-    assert costs[0] > bound > costs[1]  # type: ignore[operator]
+    assert costs[0] > bound > costs[1]  # type: ignore[operator]  # neither is None
 
 
 def test_the_evidence_is_of_the_manifests_that_serve(demo: Demo) -> None:

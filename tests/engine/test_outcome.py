@@ -13,6 +13,7 @@ from orchid.engine.clocks import LatencyBound, latency_bounds
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.load import LoadedDocument
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.wire.fields import Action
 from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
 
 STANDARD = {"task": "assistant", "tenant_class": "standard"}
@@ -33,7 +34,7 @@ def attempt(policy: PolicyDocument, route: str = "full", **changes: Any) -> Atte
     return AttemptRecord(**{**fields, **changes})
 
 
-def request(policy: PolicyDocument, *, action: str = "admit", **changes: Any) -> RequestRecord:
+def request(policy: PolicyDocument, *, action: Action = "admit", **changes: Any) -> RequestRecord:
     fields: dict[str, Any] = {
         "request_id": "r1",
         "product": "orchid-demo",
@@ -43,7 +44,7 @@ def request(policy: PolicyDocument, *, action: str = "admit", **changes: Any) ->
         "segment": STANDARD,
         "completion_ms": 400.0,
         "first_token_ms": 90.0,
-        "decision": DecisionRecord(action=action, route="full"),  # type: ignore[arg-type]
+        "decision": DecisionRecord(action=action, route="full"),
         "policy_valid": True,
         "schema_valid": True,
         "attempts": (attempt(policy),),

@@ -12,7 +12,7 @@ from orchid.engine.document.yaml_text import FLOAT, INTEGER
 WIDTH = 100
 
 
-class _Writer(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+class _Writer(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # the base is known at run time only
     """Quotes what our reader takes for a number, such as 12e3, which YAML 1.1 does not."""
 
     def ignore_aliases(self, data: object) -> bool:

@@ -7,7 +7,7 @@ from enum import StrEnum
 class Verdict(StrEnum):
     """What a gate says. Only PASS lets anything advance."""
 
-    PASS = "pass"  # noqa: S105  a verdict, not a password
+    PASS = "pass"  # noqa: S105 -- a verdict, not a password
     FAIL = "fail"
     INCONCLUSIVE = "inconclusive"
     NO_DATA = "no_data"

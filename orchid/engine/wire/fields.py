@@ -28,18 +28,6 @@ Probability = Annotated[float, Meta(ge=0, le=1)]
 
 Cohort = Literal["incumbent", "candidate", "shadow"]
 Action = Literal["admit", "fallback", "bound", "defer", "reject"]
-Outcome = Literal[
-    "completed",
-    "early_terminated",
-    "bounded",
-    "truncated",
-    "timed_out",
-    "cancelled",
-    "failed",
-    "rejected",
-    "deferred",
-    "lost",
-]
 AttemptStatus = Literal[
     "completed",
     "early_terminated",
@@ -50,6 +38,8 @@ AttemptStatus = Literal[
     "failed",
     "lost",
 ]
+#: An attempt's, or that there was none.
+Outcome = Literal[AttemptStatus, "rejected", "deferred"]
 InputConvention = Literal["includes_cached", "excludes_cached"]
 
 AMOUNT_LIMIT = Decimal(10) ** 15

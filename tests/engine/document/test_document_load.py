@@ -8,6 +8,7 @@ import yaml
 
 from orchid.engine.document.errors import DocumentError, DocumentErrors
 from orchid.engine.document.load import LoadedDocument, load_document
+from orchid.engine.document.parse import Media
 from tests.reference_document import SOURCE, changed
 
 
@@ -33,7 +34,7 @@ def test_what_was_given_is_kept_as_it_was_written(loaded_reference: LoadedDocume
 
 def test_a_document_does_not_change_under_its_reader(loaded_reference: LoadedDocument) -> None:
     with pytest.raises(ValueError, match="frozen"):
-        loaded_reference.document.fleet.devices = 1  # type: ignore[misc]
+        loaded_reference.document.fleet.devices = 1  # type: ignore[misc]  # what is refused
 
 
 def test_every_fault_is_told_at_once_with_its_place() -> None:
@@ -178,9 +179,9 @@ def test_a_gate_without_a_window_is_refused() -> None:
     ids=lambda value: str(value)[:24],
 )
 def test_unbounded_or_ambiguous_input_is_refused(text: str | bytes, code: str) -> None:
-    media = "json" if isinstance(text, str) and text.startswith('{"') else "yaml"
+    media: Media = "json" if isinstance(text, str) and text.startswith('{"') else "yaml"
     with pytest.raises(DocumentErrors) as caught:
-        load_document(text, media=media)  # type: ignore[arg-type]
+        load_document(text, media=media)
     assert [error.code for error in caught.value.errors] == [code]
 
 
