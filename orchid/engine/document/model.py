@@ -23,8 +23,6 @@ from orchid.engine.document.routing import Routing
 from orchid.engine.document.scheduling import Scheduling
 from orchid.engine.document.values import Name, Section, Slug
 
-SCHEMA = "orchid.policy/v1"
-
 
 class PolicyDocument(Section):
     """One policy generation's content. Keys of `models` are the routes."""
