@@ -20,6 +20,15 @@ def test_an_admitted_request_has_its_route_price_and_time() -> None:
     assert answer.exit_code == 0
     assert answer.output.startswith("admit: requested\n")
     assert "served by full: 345 TEU, 1,020 live tokens" in answer.output
+    assert "input 900 + output 120 = 1,020 ≤ 16,384 tokens of context" in answer.output
+    assert ", one of 16 warm for it;" in answer.output
+
+
+def test_figures_of_thousands_are_separated_in_words_and_plain_in_json() -> None:
+    request = "class=document_generation,input_tokens=9000"
+    assert "premium: 5,670 TEU, 9,900 live tokens" in explained(request).output
+    data = json.loads(explained(request, "--json").output)
+    assert (data["offer"]["teu"], data["offer"]["live_tokens"]) == ("5670", 9900)
 
 
 def test_a_refused_request_has_its_reason_and_what_the_client_may_do() -> None:

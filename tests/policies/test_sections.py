@@ -142,6 +142,7 @@ def test_a_tried_request_is_decided_and_explained(cast: Cast, serve: Product) ->
     text = browser.get(f"{PAGE}try", asked).content.decode()
     assert "Deadline infeasible" in text
     assert "class=document_generation,deadline_in_ms=400" in text
+    assert "input 12,000 + output 900 = 12,900 ≤ 16,384 tokens of context" in text
     partial = browser.get(f"{PAGE}try", asked, headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in partial
     assert "Deadline infeasible" in partial

@@ -1,6 +1,7 @@
 """`orchid policy explain --request`: one request decided, with every constraint it meets."""
 
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -94,9 +95,10 @@ def request_text(data: dict[str, Any]) -> str:
     ]
     if offer := data["offer"]:
         lines.append(
-            f"served by {offer['route']}: {offer['teu']} TEU, {offer['live_tokens']:,} live tokens,"
+            f"served by {offer['route']}: {Decimal(offer['teu']):,f} TEU,"
+            f" {offer['live_tokens']:,} live tokens,"
             f" {offer['completion_ms']:,.0f} of {offer['deadline_ms']:,.0f} ms"
-            f" ({offer['queue_ms']:.0f} ms in the queue)"
+            f" ({offer['queue_ms']:,.0f} ms in the queue)"
         )
     if refusal := data["refusal"]:
         after = refusal["after_ms"]

@@ -17,10 +17,7 @@ from orchid.engine.admission.shape import unserved
 from orchid.engine.admission.state import AdmissionState
 from orchid.engine.segments import segment_key
 
-UNSERVED = {
-    Reason.UNKNOWN_CLASS: "the class is not declared, and no conservative route takes its lengths",
-    Reason.SHAPE_OVER_LIMIT: "its lengths or its modality are outside what is served",
-}
+OVER_LIMIT = "its lengths or its modality are outside what is served"
 
 
 def explained(
@@ -30,11 +27,26 @@ def explained(
     cell = shape.cell
     reason = unserved(shape, policy)
     if reason is not None:
-        return (Constraint(cell.route, "shape", reason, UNSERVED[reason]),)
+        return (Constraint(cell.route, "shape", reason, _unserved(shape, reason)),)
     options = cell.compact_first if ladder.compact_first(cell.route) else cell.options
     cases = (OptionCase(option, shape, state, policy, ladder, now_ms) for option in options)
     found = [constraint for case in cases for constraint in constraints_of(case)]
     return (*_of_ladder(shape, policy, ladder, now_ms), *found, *_prohibited(shape))
+
+
+def _unserved(shape: Shape, reason: Reason) -> str:
+    """Why no route could take the shape; what an undeclared class has to say for itself."""
+    request, route = shape.request, shape.cell.route
+    if reason is Reason.SHAPE_OVER_LIMIT:
+        return OVER_LIMIT
+    if not route:
+        return "the class is not declared, and no conservative route takes what is not"
+    given = {
+        "input_tokens": request.input_tokens,
+        "max_output_tokens": request.max_output_tokens,
+    }
+    absent = " and ".join(name for name, tokens in given.items() if tokens is None)
+    return f"the class is not declared: the conservative route {route} takes it with {absent}"
 
 
 def _of_ladder(

@@ -1,6 +1,7 @@
 """What is known of one option at one moment, while its constraints are put into words."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from orchid.engine.admission.bounding import uncached
 from orchid.engine.admission.cell import Option
@@ -8,6 +9,7 @@ from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Constraint, Reason, Shape
 from orchid.engine.admission.state import AdmissionState
+from orchid.engine.document.values import decimal_text
 
 
 @dataclass(slots=True)
@@ -41,17 +43,23 @@ class OptionCase:
         return shape.due_ms - self.policy.reserve_ms - service_ms - self.now_ms
 
     def lengths(self) -> str:
-        return f"input {self.input_tokens} + output {self.output_tokens} = {self.live_tokens}"
+        parts = f"input {self.input_tokens:,} + output {self.output_tokens:,}"
+        return f"{parts} = {self.live_tokens:,}"
 
     def said(self, step: str, reason: Reason | None, text: str) -> Constraint:
         return Constraint(self.option.label, step, reason, text)
 
     def bounds(self, step: str, over: bool, reason: Reason, sum_: str, bound: str) -> Constraint:
         """A sum and its bound; over it the reason."""
-        text = f"{sum_} {'>' if over else '<='} {bound}"
+        text = f"{sum_} {'>' if over else '≤'} {bound}"
         return self.said(step, reason if over else None, text)
 
 
 def tenths(value: float) -> str:
     """A figure to a tenth, without a needless point."""
-    return f"{value:.1f}".removesuffix(".0")
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def exact(value: Decimal | int) -> str:
+    """A figure with every digit."""
+    return f"{Decimal(decimal_text(Decimal(value))):,f}"

@@ -37,7 +37,7 @@ def constraints_of(case: OptionCase) -> Iterator[Constraint]:
     case.input_tokens = shape.input_tokens
     case.output_tokens, capped = output_allowed(shape, case.ladder)
     if capped and not option.bounded:
-        text = f"the rung {case.ladder.name} allows {case.output_tokens} tokens of output"
+        text = f"the rung {case.ladder.name} allows {case.output_tokens:,} tokens of output"
         yield case.said("options", None, text)
     if not option.bounded:
         yield (window := _window(case))
@@ -57,8 +57,9 @@ def _placed(case: OptionCase) -> Iterator[Constraint]:
     _, case.queue_ms, waits, _, _ = found
     yield _somewhere(case, pool, found)
     if case.option.bounded:
-        yield (bound := _bound(case))
-        if bound.reason is not None:
+        bound, is_set = _bound(case)
+        yield bound
+        if not is_set:
             return
         yield _window(case)
     else:
@@ -84,15 +85,16 @@ def _window(case: OptionCase) -> Constraint:
     left = trimmed(option, case.output_tokens) if over and not option.bounded else 0
     if left:
         case.input_tokens = left
-        return case.said("shape", None, f"{sum_} > {window}: input is trimmed to {left}")
-    return case.bounds("shape", over, Reason.CONTEXT_WINDOW, sum_, f"{window} tokens of context")
+        return case.said("shape", None, f"{sum_} > {window:,}: input is trimmed to {left:,}")
+    return case.bounds("shape", over, Reason.CONTEXT_WINDOW, sum_, f"{window:,} tokens of context")
 
 
 # 3 place
 def _somewhere(case: OptionCase, pool: Pool, found: Place) -> Constraint:
     replica, _, _, _, reading = found
     age = f", {tenths(reading.age_ms)} ms old" if reading.age_ms is not None else ""
-    text = f"{replica.name}, one of {len(pool.replicas)}; signal {reading.standing}{age}"
+    warm = len(pool.by_route[case.option.route].replicas)
+    text = f"{replica.name}, one of {warm:,} warm for it; signal {reading.standing}{age}"
     return case.said("place", None, text)
 
 
@@ -123,8 +125,8 @@ def _time(case: OptionCase, prefill_ms: float, decode_ms: float) -> Constraint:
     )
 
 
-def _bound(case: OptionCase) -> Constraint:
-    """What whole decode quanta fit in the time left."""
+def _bound(case: OptionCase) -> tuple[Constraint, bool]:
+    """What whole decode quanta fit in the time left, and whether that sets a bound."""
     option, shape, asked = case.option, case.shape, case.output_tokens
     fitting = bounded_tokens(case.policy, option, shape, asked, case.queue_ms, case.now_ms)
     prefill_ms = uncached(shape, case.input_tokens) * option.prefill_ms
@@ -132,12 +134,15 @@ def _bound(case: OptionCase) -> Constraint:
     left_ms = shape.due_ms - case.now_ms - before_ms
     quantum = option.served.quantum_tokens
     sum_ = (
-        f"{tenths(left_ms)} ms left for decoding, quanta of {quantum} tokens"
+        f"{tenths(left_ms)} ms left for decoding, quanta of {quantum:,} tokens"
         f" take {tenths(quantum * option.decode_ms)} ms"
     )
+    if fitting is None and asked * option.decode_ms <= left_ms:
+        whole = f"the whole output of {asked:,} tokens fits, no bound is needed"
+        return case.said("time", None, f"{sum_}: {whole}"), False
     if fitting is None:
-        least = f"no bound from {shape.min_output_tokens} up to under {asked} tokens"
-        return case.said("time", Reason.DEADLINE_INFEASIBLE, f"{sum_}: {least}")
+        least = f"no bound from {shape.min_output_tokens or 0:,} up to under {asked:,} tokens"
+        return case.said("time", Reason.DEADLINE_INFEASIBLE, f"{sum_}: {least}"), False
     case.output_tokens = fitting
     case.service_ms = option.service_ms(uncached(shape, case.input_tokens), fitting)
-    return case.said("time", None, f"{sum_}: {fitting} of {asked} tokens")
+    return case.said("time", None, f"{sum_}: {fitting:,} of {asked:,} tokens"), True

@@ -1,9 +1,10 @@
 """Steps 5 to 8 of one option in words: memory, budgets, share, queue."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from orchid.engine.admission.budgets import UNITS, Account, Caps, Unit, Usage, teu_text
-from orchid.engine.admission.explain_case import OptionCase, tenths
+from orchid.engine.admission.explain_case import OptionCase, exact, tenths
 from orchid.engine.admission.place import Place, ceiling_of, limit_of
 from orchid.engine.admission.pool import Held, Pool
 from orchid.engine.admission.request import Constraint, Reason
@@ -16,7 +17,7 @@ def memory(case: OptionCase, pool: Pool, found: Place) -> Iterator[Constraint]:
     replica, served = found[0], case.option.served
     most = policy.live_tokens_of_request
     over = case.live_tokens > most
-    yield case.bounds("memory", over, reason, case.lengths(), f"{most} tokens of a request")
+    yield case.bounds("memory", over, reason, case.lengths(), f"{most:,} tokens of a request")
     for whose, now, ceiling, why in (
         (
             f"tenant {tenant}",
@@ -30,13 +31,13 @@ def memory(case: OptionCase, pool: Pool, found: Place) -> Iterator[Constraint]:
     ):
         if ceiling is not None:
             total = now + case.live_tokens
-            sum_ = f"{whose}: {now} held + {case.live_tokens} = {total} tokens"
-            yield case.bounds("memory", total > ceiling, why, sum_, str(ceiling))
+            sum_ = f"{whose}: {now:,} held + {case.live_tokens:,} = {total:,} tokens"
+            yield case.bounds("memory", total > ceiling, why, sum_, f"{ceiling:,}")
     if served.max_sequences is not None:
         total = held.sequences + 1
-        sum_ = f"route {served.name}: {held.sequences} sequences + 1 = {total}"
+        sum_ = f"route {served.name}: {held.sequences:,} sequences + 1 = {total:,}"
         over = total > served.max_sequences
-        yield case.bounds("memory", over, reason, sum_, str(served.max_sequences))
+        yield case.bounds("memory", over, reason, sum_, f"{served.max_sequences:,}")
 
 
 def budgets(case: OptionCase) -> Iterator[Constraint]:
@@ -60,13 +61,18 @@ def budgets(case: OptionCase) -> Iterator[Constraint]:
 
 def _budget(case: OptionCase, unit: Unit, account: Account, usage: Usage, caps: Caps) -> Constraint:
     taken, amount, most = (getattr(each, unit) for each in (account, usage, caps))
-    spelled = teu_text if unit == "teu" else str
+    spelled = _teu if unit == "teu" else exact
     sum_ = (
         f"{unit} of tenant {case.shape.request.tenant}: {spelled(taken)} taken +"
         f" {spelled(amount)} = {spelled(taken + amount)}"
     )
     bound = f"{spelled(most)} in {tenths(caps.window_ms / 1000.0)} s"
     return case.bounds("budget", taken + amount > most, Reason.BUDGET_EXHAUSTED, sum_, bound)
+
+
+def _teu(count: int) -> str:
+    """Atoms as TEU."""
+    return exact(Decimal(teu_text(count)))
 
 
 def _retry(case: OptionCase, attempt: int) -> Constraint:
@@ -91,7 +97,7 @@ def shares(case: OptionCase, *, room: bool) -> Iterator[Constraint]:
     lender = buckets.lender(path, case.now_ms, room=room)
     names = [case.policy.shares.nodes[index].name for index in path]
     left = [buckets.nodes[index].tokens_at(case.now_ms) for index in path]
-    levels = ", ".join(f"{n} {tenths(teu)} TEU left" for n, teu in zip(names, left, strict=True))
+    levels = ", ".join(f"{n} {_left(teu)}" for n, teu in zip(names, left, strict=True))
     if lender is None:
         text = f"{levels}: none lends within the ceilings"
         yield case.said("share", Reason.SHARE_EXHAUSTED, text)
@@ -100,13 +106,19 @@ def shares(case: OptionCase, *, room: bool) -> Iterator[Constraint]:
         yield case.said("share", None, f"{levels}: {lends} lends {tenths(case.charge())}")
 
 
+def _left(teu: float) -> str:
+    """What a level has left; one that borrowed owes."""
+    shown = round(teu, 1)
+    return f"overdrawn by {tenths(-shown)} TEU" if shown < 0 else f"{tenths(abs(shown))} TEU left"
+
+
 def queue(case: OptionCase, pool: Pool, found: Place) -> Constraint:
     """Step 8: a slot now, or room among those that wait."""
     replica, _, wait, _, reading = found
     policy, ladder, charge = case.policy, case.ladder, case.charge()
     if not wait:
         limit = limit_of(replica, reading, policy)
-        text = f"{replica.name} runs {replica.in_flight} of at most {limit}"
+        text = f"{replica.name} runs {replica.in_flight:,} of at most {limit:,}"
         return case.said("queue", None, text)
     if ladder.refuses_waiting or (ladder.rung and not case.shape.cell.claims):
         return case.said("queue", Reason.OVERLOAD, f"nobody waits in the rung {ladder.name}")
