@@ -12,9 +12,10 @@ from collections import deque
 from itertools import accumulate
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest
-from orchid.engine.admission.state import AdmissionState, idle_state
+from orchid.engine.admission.state import AdmissionState
 
 TENANTS, REPLICAS, SLOTS = 100, 28, 24
 IN_FLIGHT = REPLICAS * SLOTS * 2 // 3

@@ -6,7 +6,7 @@ records are sums over them and nothing else.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -252,34 +252,3 @@ class AdmissionState:
             if replica.breaker is not None and replica.breaker.probing:
                 replica.breaker.left(attempt_id)
         return held
-
-
-def idle_state(
-    policy: CompiledPolicy,
-    *,
-    slots: int = 1,
-    replicas: int | Mapping[str, int] = 1,
-    warm: bool = True,
-) -> AdmissionState:
-    """A fleet that does nothing yet: so many replicas of so many slots, or so many of each route.
-
-    With a plain count every route is warm on every replica; without `warm` none is.
-    """
-    everything = frozenset(policy.routes) if warm else frozenset()
-    if isinstance(replicas, int):
-        routes = [everything] * replicas
-    else:
-        counted = ([route] * count for route, count in replicas.items())
-        routes = [frozenset({route}) & everything for route in chain.from_iterable(counted)]
-    name = policy.pool
-    devices = max(1, policy.devices // len(routes)) if len(routes) > 1 else None
-    state = AdmissionState()
-    state.replace_pools(
-        [
-            Ready(name, name if len(routes) == 1 else f"{name}-{n}", slots, served, devices=devices)
-            for n, served in enumerate(routes)
-        ],
-        0.0,
-    )
-    state.equip(policy)
-    return state

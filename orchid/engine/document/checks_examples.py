@@ -1,9 +1,9 @@
 """Runs the decisions that a document says it must produce, by the admission that will make them."""
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.policy import CompiledPolicy, compile_policy
 from orchid.engine.admission.request import AdmissionRequest, Decision
-from orchid.engine.admission.state import idle_state
 from orchid.engine.document.findings import Finding, Findings, Subject
 from orchid.engine.document.operation import Example, ExampleExpect, ExampleGiven
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.request import AdmissionRequest
-from orchid.engine.admission.state import idle_state
 from tests.engine.admission.reference_model import (
     Limits,
     SlowBooks,

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Action, AdmissionRequest, Decision, Reason
-from orchid.engine.admission.state import AdmissionState, idle_state
+from orchid.engine.admission.state import AdmissionState
 from tests.small_policy import small_policy
 
 NOW = 1_000_000.0

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.replica import Ready, Replica
 from orchid.engine.admission.request import AdmissionRequest, Decision, Offer, Reason
 from orchid.engine.admission.signals import Signal
-from orchid.engine.admission.state import AdmissionState, idle_state
+from orchid.engine.admission.state import AdmissionState
 from tests.small_policy import small_policy
 
 NOW = 1_000_000.0

@@ -7,9 +7,9 @@ import pytest
 
 from orchid.engine.admission.budgets import ATOMS
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Action, AdmissionRequest, Decision, Reason
-from orchid.engine.admission.state import idle_state
 from tests.small_policy import small_document, small_policy
 
 NOW = 1_000_000.0

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.overload import Ladder
 from orchid.engine.admission.replica import Ready
 from orchid.engine.admission.request import Action, AdmissionRequest, Constraint, Decision, Reason
-from orchid.engine.admission.state import AdmissionState, idle_state
+from orchid.engine.admission.state import AdmissionState
 from tests.small_policy import small_policy
 
 NOW = 1_000_000.0

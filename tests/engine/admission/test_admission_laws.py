@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from orchid.engine.admission.budgets import ATOMS
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest, Decision
-from orchid.engine.admission.state import AdmissionState, idle_state
+from orchid.engine.admission.state import AdmissionState
 from tests.small_policy import small_policy
 
 NOW = 1_000_000.0

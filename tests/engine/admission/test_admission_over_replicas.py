@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.replica import Ready
 from orchid.engine.admission.request import AdmissionRequest, Reason
-from orchid.engine.admission.state import idle_state
 from tests.small_policy import small_policy
 
 DEVICE_TOKENS = 3000

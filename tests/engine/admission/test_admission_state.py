@@ -10,10 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from orchid.engine.admission.budgets import ATOMS, Account, Budgets, Usage, atoms
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.replica import Ready
 from orchid.engine.admission.request import AdmissionRequest, Decision, Reason
-from orchid.engine.admission.state import AdmissionState, idle_state
+from orchid.engine.admission.state import AdmissionState
 from tests.small_policy import small_policy
 
 NOW = 1_000_000.0

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchid.engine.admission.decide import decide
+from orchid.engine.admission.idle import idle_state
 from orchid.engine.admission.overload import NORMAL, Event, Ladder, observe
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import AdmissionRequest, Decision
-from orchid.engine.admission.state import AdmissionState, idle_state
+from orchid.engine.admission.state import AdmissionState
 
 LOOK_EVERY_MS = 100.0
 
