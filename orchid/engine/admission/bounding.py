@@ -33,6 +33,8 @@ def bounded_tokens(
     if before > shape.due_ms:
         return None
     # A quantum that fits exactly must not be lost to rounding of the times before it.
-    quanta = math.floor((shape.due_ms - before) / quantum_ms + 1e-9)
-    tokens = quanta * quantum
+    quanta = (shape.due_ms - before) / quantum_ms + 1e-9
+    if quanta * quantum >= asked + quantum:  # without end where a token takes next to no time
+        return None
+    tokens = math.floor(quanta) * quantum
     return tokens if least <= tokens < asked else None

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from orchid.engine.document.values import (
     Count,
+    DeviceCount,
     DurationMs,
     ExactShare,
     Factor,
@@ -29,7 +30,7 @@ Action = Literal["admit", "fallback", "bound", "early_terminate", "defer", "reje
 class Fleet(Section):
     """The devices of this generation's own pool, their safe rate and their hourly ledger."""
 
-    devices: PositiveCount
+    devices: DeviceCount
     """All devices of the pool, busy or idle."""
     group_size: PositiveCount
     """Devices that fail together."""

@@ -143,6 +143,8 @@ NonNegative = Annotated[float, Field(ge=0), *_as_number]
 Positive = Annotated[float, Field(gt=0), *_as_number]
 Count = Annotated[int, Field(ge=0, le=10**15), BeforeValidator(_number)]
 DeadlineMs = Annotated[int, Field(gt=0, le=MAX_DURATION_MS), BeforeValidator(_number)]
+#: Of one fleet, each of which is laid out where a document is tried: more would fill any memory.
+DeviceCount = Annotated[int, Field(gt=0, le=10_000), BeforeValidator(_number)]
 PositiveCount = Annotated[int, Field(gt=0, le=10**15), BeforeValidator(_number)]
 
 
