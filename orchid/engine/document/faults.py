@@ -8,6 +8,7 @@ from pydantic_core import ErrorDetails
 
 from orchid.engine.document.bounds import Path
 from orchid.engine.document.errors import DocumentError, listed, nearest, pointer_of, shown
+from orchid.engine.document.number_words import number_words
 from orchid.engine.document.schema import known_keys
 from orchid.engine.document.values import DIGEST_PATTERN, NAME_PATTERN, SLUG_PATTERN
 from orchid.engine.document.yaml_text import FLOAT, INTEGER
@@ -40,6 +41,18 @@ _ALLOWED = {
     "string_too_short": "text of at least {min_length} character",
     "string_too_long": "text of at most {max_length} characters",
 }
+#: Types of faults of a number: its place says which numbers would be right.
+_NUMBERS = {
+    "number",
+    "int_type",
+    "int_from_float",
+    "int_parsing_size",
+    "float_type",
+    "greater_than",
+    "greater_than_equal",
+    "less_than",
+    "less_than_equal",
+}
 #: Types of faults in which quotes may have made text of a number or a truth value.
 _UNQUOTED = {"number", "bool_type", "int_type", "duration"}
 
@@ -55,7 +68,8 @@ def fault(item: ErrorDetails, given: dict[str, Any]) -> DocumentError:
     if item["loc"][-1] == _KEY:
         return _bad_key(path, item)
     value = _at(given, path)
-    return DocumentError(pointer_of(path), shown(value), _allowed(item), kind, _hint(item, value))
+    allowed = (number_words(path) if kind in _NUMBERS else "") or _allowed(item)
+    return DocumentError(pointer_of(path), shown(value), allowed, kind, _hint(item, value))
 
 
 def merged(errors: Iterable[DocumentError]) -> list[DocumentError]:
@@ -109,7 +123,8 @@ def _hint(item: ErrorDetails, value: Any) -> str:
     if not isinstance(value, str):
         return ""
     if item["type"] == "literal_error":
-        return nearest(value, _QUOTED.findall(item.get("ctx", {})["expected"]))
+        words = _QUOTED.findall(item.get("ctx", {})["expected"])
+        return nearest(value, words) if len(words) > 1 else ""  # one alone is told as allowed
     unquoted = FLOAT.fullmatch(value) or INTEGER.fullmatch(value) or value in ("true", "false")
     return "write it without quotes" if item["type"] in _UNQUOTED and unquoted else ""
 

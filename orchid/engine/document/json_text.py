@@ -23,7 +23,7 @@ def read_json(text: str) -> Any:
             parse_float=broken_number,
         )
     except json.JSONDecodeError as error:
-        found = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        found = f"no JSON at line {error.lineno}, column {error.colno} ({error.msg})"
         raise refuse((), found, "JSON", "not_json") from None
     except RecursionError:
         raise refuse((), "deeper nesting", f"at most {MAX_DEPTH} levels", "too_deep") from None

@@ -38,7 +38,8 @@ def load_document(
     """Parse, validate and address a document; raises DocumentErrors with every fault found."""
     given = parse(data, media) if isinstance(data, bytes | str) else plain(data)
     if not isinstance(given, dict):
-        raise DocumentErrors([DocumentError("", shown(given), "a mapping", "not_a_mapping")])
+        found = "nothing" if given is None else shown(given)
+        raise DocumentErrors([DocumentError("", found, "a mapping", "not_a_mapping")])
     document = _validated(given)
     return LoadedDocument(document, given, digest_of_document(document))
 

@@ -34,10 +34,20 @@ def json_schema() -> Node:
 @lru_cache(maxsize=256)
 def known_keys(path: tuple[str | int, ...]) -> tuple[str, ...]:
     """The keys that the section at `path` knows; empty where keys are free or there is none."""
+    nodes = _nodes_at(path)
+    return tuple(sorted({key for node in nodes for key in resolved(_built(), node)["properties"]}))
+
+
+def forms_at(path: tuple[str | int, ...]) -> list[Node]:
+    """What the value at `path` may be, one schema a form; empty where nothing may be."""
+    return [form for node in _nodes_at(path) for form in alternatives(_built(), node)]
+
+
+def _nodes_at(path: tuple[str | int, ...]) -> list[Node]:
     nodes = [_built()]
     for part in path:
         nodes = [child for node in nodes for child in children(_built(), node, part)]
-    return tuple(sorted({key for node in nodes for key in resolved(_built(), node)["properties"]}))
+    return nodes
 
 
 @cache

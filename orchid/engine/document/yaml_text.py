@@ -59,7 +59,7 @@ class _YamlReader:
             self._next = loader.get_event
             value = self._document()
         except yaml.YAMLError as error:
-            raise refuse((), _where(error), "YAML", "not_yaml") from None
+            raise refuse((), self._fault(error), "YAML", "not_yaml") from None
         if self._duplicates:
             raise DocumentErrors(self._duplicates)
         return value
@@ -73,6 +73,17 @@ class _YamlReader:
         if not isinstance(self._next(), yaml.StreamEndEvent):
             raise refuse((), "a second document", "one document", "not_yaml")
         return value
+
+    def _fault(self, error: yaml.YAMLError) -> str:
+        """Where the text stops being YAML, with the parser's words for it."""
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
+        told = " ".join(str(problem).split())
+        mark = getattr(error, "problem_mark", None)
+        if mark is not None:
+            return f"no YAML at line {mark.line + 1}, column {mark.column + 1} ({told})"
+        at = self._text.find(chr(getattr(error, "character", 0)))
+        where = f" at line {self._text.count(chr(10), 0, at) + 1}" if at >= 0 else ""
+        return f"no YAML{where} ({told})"
 
     def _value(self, event: Any, path: Path) -> Any:
         if type(event) is yaml.AliasEvent or event.anchor is not None or event.tag is not None:
@@ -111,12 +122,6 @@ def _key(event: Any, path: Path) -> str:
     if type(event) is not yaml.ScalarEvent:
         raise refuse(path, "a key that is no text", "text as a key", "bad_key")
     return checked_key(event.value, path)
-
-
-def _where(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = str(getattr(error, "problem", None) or "unreadable text").replace("\n", " ")
-    return f"{problem} at line {mark.line + 1}, column {mark.column + 1}" if mark else problem
 
 
 def _duplicate(event: Any, path: Path) -> DocumentError:

@@ -82,7 +82,7 @@ def test_the_nearest_value_is_named(written: str, otherwise: str, pointer: str, 
 @pytest.mark.parametrize(
     ("written", "otherwise", "allowed"),
     [
-        ("devices: 28", 'devices: "28"', "a number"),
+        ("devices: 28", 'devices: "28"', "a whole number from 1"),
         ("interactive: true", 'interactive: "true"', "true or false"),
         ("window: 15m", 'window: "900000"', "a duration such as 30s"),
     ],
@@ -96,11 +96,16 @@ def test_quotes_too_many_are_told(written: str, otherwise: str, allowed: str) ->
 @pytest.mark.parametrize(
     ("where", "value", "allowed"),
     [
-        (("fleet", "devices"), 1.5, "a whole number"),
-        (("fleet", "group_size"), -1, "a number above 0"),
-        (("contract", "post_model_reserve_ms"), -1, "a number of at least 0"),
-        (("gates", "alpha_fail"), 1, "a number below 1"),
-        (("rollout", "acknowledged_share"), 2, "a number of at most 1"),
+        (("fleet", "devices"), 1.5, "a whole number from 1 to "),
+        (("fleet", "devices"), 1e30, "a whole number from 1 to "),
+        (("fleet", "devices"), 10**25, "a whole number from 1 to "),
+        (("fleet", "group_size"), -1, "a whole number from 1 to "),
+        (("fleet", "safe_factor"), 0, "a number above 0"),
+        (("contract", "post_model_reserve_ms"), -1, "a whole number from 0 to "),
+        (("gates", "attainment"), {"min": "most", "window": "15m"}, "a number from 0 to 1"),
+        (("gates", "attainment"), {"min": 2, "window": "15m"}, "a number from 0 to 1"),
+        (("gates", "alpha_fail"), 1, "a number above 0 and below 1"),
+        (("rollout", "acknowledged_share"), 2, "a number above 0 and at most 1"),
         (("rollout", "stages"), [], "a list or mapping of at least 1"),
         (("rollout", "strata"), "route", "a list"),
         (("fleet", "residency_gib"), [], "a mapping"),
@@ -115,6 +120,36 @@ def test_what_is_allowed_is_said_in_plain_words(
     given = changed()
     given[where[0]][where[1]] = value
     assert any(error.allowed.startswith(allowed) for error in faults(given).values())
+
+
+def test_the_one_word_that_is_allowed_is_not_told_twice() -> None:
+    error = faults(SOURCE.replace("orchid.policy/v1", "orchid.policy/v2"))["/schema"]
+    assert (error.allowed, error.hint) == ("orchid.policy/v1", "")
+
+
+@pytest.mark.parametrize("media", ["yaml", None])
+def test_an_empty_document_is_nothing(media: Any) -> None:
+    with pytest.raises(
+        DocumentErrors, match=r"^the document: found nothing, allowed is a mapping$"
+    ):
+        load_document("# soon\n", media=media)
+
+
+@pytest.mark.parametrize(
+    ("text", "media", "said"),
+    [
+        ("a: [1", "yaml", r"found no YAML at line \d, column \d \("),
+        ("a: @x", "yaml", r"found no YAML at line 1, column 4 \(found character"),
+        ("a: b: c", "yaml", r"found no YAML at line 1, column 5 \(mapping values are not allowed"),
+        ("a: 1\nb: \x07", "yaml", r"found no YAML at line 2 \("),
+        ('{"a": ', "json", r"found no JSON at line 1, column 7 \(Expecting value\)"),
+    ],
+)
+def test_text_that_is_no_document_says_where_in_one_sentence(
+    text: str, media: Any, said: str
+) -> None:
+    with pytest.raises(DocumentErrors, match=f"^the document: {said}.*, allowed is (YAML|JSON)$"):
+        load_document(text, media=media)
 
 
 def test_a_bad_name_of_a_key_is_shown_and_not_its_content() -> None:
