@@ -3,6 +3,8 @@
 One command a file; a new one is a sibling and one line of the registration below.
 """
 
+from typing import Any
+
 import click
 
 from orchid.cli.policy.arithmetic import arithmetic
@@ -12,14 +14,26 @@ from orchid.cli.policy.diff import diff
 from orchid.cli.policy.explain import explain
 from orchid.cli.policy.fit import fit
 from orchid.cli.policy.memory import memory
+from orchid.cli.policy.outcomes import outcomes
 from orchid.cli.policy.reading import loaded
 from orchid.cli.policy.route import route, threshold
 from orchid.cli.policy.what_if import what_if
+from orchid.engine.pricing import UnpricedModelError
 
 __all__ = ["loaded", "policy"]
 
 
-@click.group()
+class PolicyGroup(click.Group):
+    """Its commands take documents that are not proposed yet, and some of them have no price."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UnpricedModelError as error:
+            raise click.ClickException(f"{error}; `orchid policy check` says where") from error
+
+
+@click.group(cls=PolicyGroup)
 def policy() -> None:
     """Check, compare, explain and strain policy documents; needs no control plane."""
 
@@ -28,6 +42,7 @@ COMMANDS = (
     check,
     schema,
     diff,
+    outcomes,
     explain,
     what_if,
     budget,
