@@ -12,6 +12,7 @@ import pytest
 from orchid.cli.output import show, table
 from tests.cli.conftest import Run
 from tests.reference_document import SOURCE
+from tests.small_policy import small_document
 
 SERVE = str(Path(__file__).parents[2] / "examples/orchid-serve/generation-1.yaml")
 
@@ -173,3 +174,15 @@ def test_json_has_neither_noise_nor_what_is_no_number(capsys: pytest.CaptureFixt
     show(data, str, as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert found == {"ms": [0.3, 990.0], "at": [None, None, None, 3, "x", True]}
+
+
+@pytest.mark.parametrize("command", ["explain", "budget"])
+def test_a_model_without_a_price_is_named_by_what_needs_one(
+    policy: Run, tmp_path: Path, command: str
+) -> None:
+    document = small_document(demand__model_factor={"compact": 0.5})
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(document))
+    code, _, err = policy(command, file)
+    assert code == 3
+    assert "has no factor for the model full; `orchid policy check` says where" in err

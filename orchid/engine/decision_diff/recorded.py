@@ -70,6 +70,9 @@ class Recorded(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     attempts: tuple[RecordedAttempt, ...] = ()
 
 
+#: An offset takes the first and the last hours of the calendar out of its years.
+FIRST_MS, LAST_MS = -62_135_596_800_000.0, 253_402_300_799_000.0
+
 _decoder = msgspec.json.Decoder(Recorded)
 
 
@@ -131,5 +134,6 @@ def moment_ms(at: datetime) -> float:
 
 
 def moment_text(at_ms: float) -> str:
-    """Milliseconds since the epoch as RFC 3339 in UTC."""
-    return datetime.fromtimestamp(at_ms / 1000.0, UTC).isoformat(timespec="milliseconds")
+    """Milliseconds since the epoch as RFC 3339 in UTC; the nearest moment that has a year there."""
+    within_ms = min(max(at_ms, FIRST_MS), LAST_MS)
+    return datetime.fromtimestamp(within_ms / 1000.0, UTC).isoformat(timespec="milliseconds")

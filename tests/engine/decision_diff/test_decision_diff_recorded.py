@@ -86,3 +86,12 @@ def test_a_diff_of_records_read_fast_is_that_of_records_read_whole(
     fast = decision_diff(reference, other, recorded(lines))
     assert fast == decision_diff(reference, other, map(parse_record, lines))
     assert fast.n == 1500
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_moment_without_a_year_in_utc_is_told_as_the_nearest(
+    at: str, reference: PolicyDocument
+) -> None:
+    found = decision_diff(reference, reference, recorded([line(arrived_at=at)]))
+    assert found.n == 1
+    assert found.as_json()["first_arrival"][:4] == at[:4]
