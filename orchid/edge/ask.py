@@ -14,6 +14,7 @@ from orchid.engine.wire.fields import (
     Instant,
     Milliseconds,
     Name,
+    Probability,
     Tokens,
 )
 
@@ -68,7 +69,9 @@ class Admit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Settle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an attempt ended, and that the server released its state. Times are from arrival.
 
-    With `final` false the request stays open for another attempt of its client.
+    `interrupted_after_tokens` is the output that was there when something cut it short, and
+    `scorer_confidence` what the scorer of a cascade gave the answer. With `final` false the request
+    stays open for another attempt of its client.
     """
 
     attempt_id: Name
@@ -81,11 +84,15 @@ class Settle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     schema_valid: bool | None = None
     accelerator_ms: Milliseconds | None = None
     finish_reason: Code | None = None
+    interrupted_after_tokens: Tokens | None = None
+    scorer_confidence: Probability | None = None
     final: bool = True
 
     def __post_init__(self) -> None:
         if not self.final and self.status in SERVED:
             raise ValueError(f"final is true where the status is {self.status}")
+        if self.interrupted_after_tokens is not None and self.status == "completed":
+            raise ValueError("interrupted_after_tokens is not of an attempt that completed")
 
 
 class Cancel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

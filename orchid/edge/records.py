@@ -108,6 +108,8 @@ def with_attempt(
         status="lost",
         start_ms=at_ms,
         teu_predicted=offer.teu,
+        teu_prefill_predicted=offer.factor * offer.input_weight * offer.input_tokens,
+        teu_decode_predicted=offer.factor * offer.output_tokens,
     )
     return replace(
         record,
@@ -145,11 +147,13 @@ def finished(
         attempt,
         status=status,
         stop_reason=stopped,
+        interrupted_after_tokens=settle.interrupted_after_tokens,
         accelerator_ms=settle.accelerator_ms,
         useful_tokens=settle.output_tokens,
-        teu_observed=_observed(record, attempt, settle, policy),
         released_ms=ended_ms,
+        **_observed(record, attempt, settle, policy),
     )
+    confidence = settle.scorer_confidence  # an attempt without a scorer leaves that of the last
     return replace(
         _with_last(record, ended),
         outcome=status,
@@ -161,6 +165,7 @@ def finished(
         policy_valid=settle.policy_valid,
         schema_valid=settle.schema_valid,
         stop_reason=stopped,
+        scorer_confidence=record.scorer_confidence if confidence is None else confidence,
     )
 
 
@@ -189,12 +194,18 @@ def _crossed_cap(record: RequestRecord, settle: Settle) -> bool:
 
 def _observed(
     record: RequestRecord, attempt: AttemptRecord, settle: Settle, policy: CompiledPolicy | None
-) -> Decimal | None:
-    """TEU of what was really used; unknown without a policy or without the tokens."""
-    if policy is None or attempt.route is None or settle.output_tokens is None:
-        return None
+) -> dict[str, Decimal]:
+    """TEU of what was really used, by phase; unknown without a policy or without the tokens."""
+    used = record.input_tokens, settle.output_tokens
+    if policy is None or attempt.route is None or used[0] is None or used[1] is None:
+        return {}
     route = policy.routes[attempt.route]
-    return policy.teu(route, record.input_tokens or 0, settle.output_tokens)
+    prefill, decode = policy.teu(route, used[0], 0), policy.teu(route, 0, used[1])
+    return {
+        "teu_observed": prefill + decode,
+        "teu_prefill_observed": prefill,
+        "teu_decode_observed": decode,
+    }
 
 
 def not_continued(record: RequestRecord, decision: Decision) -> RequestRecord:

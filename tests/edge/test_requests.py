@@ -1,6 +1,9 @@
 """From admission to record: grants, refusals, waiting in order, and each attempt ended once."""
 
 import asyncio
+from typing import Any
+
+import pytest
 
 from tests.edge.control_plane import ControlPlane, bundle
 from tests.edge.edge_site import Running, Site
@@ -72,12 +75,78 @@ async def test_a_settled_request_becomes_one_record_with_both_sides_of_it(
     assert (record.eligible, record.policy_valid, record.completion_ms) == (True, True, 300.0)
     assert record.decision is not None
     assert (record.decision.action, record.decision.reason) == ("admit", "requested")
+    assert (record.decision.output_tokens, record.decision.live_tokens) == (20, 148)
     (attempt,) = record.attempts
     assert attempt.attempt_id == grant["attempt_id"]
     assert attempt.teu_predicted == 52
+    assert attempt.teu_prefill_predicted == 32
+    assert attempt.teu_decode_predicted == 20
     assert attempt.teu_observed == 42
+    assert attempt.teu_prefill_observed == 32
+    assert attempt.teu_decode_observed == 10
     assert attempt.manifest is not None
     assert attempt.manifest.startswith("sha256:")
+
+
+async def test_a_cut_keeps_where_it_fell_and_the_last_score_of_the_request(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(3, admission__retry__budget=1))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        first = (await running.admit("r1")).json()["attempt_id"]
+        ended = await running.settle(
+            first,
+            status="truncated",
+            final=False,
+            finish_reason="low_confidence",
+            interrupted_after_tokens=7,
+            scorer_confidence=0.35,
+        )
+        assert "open_until" in ended.json()
+        second = (await running.admit("r1")).json()["attempt_id"]
+        await running.settle(second, finish_reason="stop")
+        await plane.until(lambda: bool(plane.records))
+    (record,) = plane.records
+    cuts = [(one.stop_reason, one.interrupted_after_tokens) for one in record.attempts]
+    assert cuts == [("low_confidence", 7), ("stop", None)]
+    assert (record.stop_reason, record.scorer_confidence) == ("stop", 0.35)
+
+
+async def test_unknown_output_has_no_observed_work_in_any_phase(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(3))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        grant = (await running.admit("r1")).json()
+        await running.settle(grant["attempt_id"], status="failed", output_tokens=None)
+        await plane.until(lambda: bool(plane.records))
+    (attempt,) = plane.records[0].attempts
+    observed = attempt.teu_observed, attempt.teu_prefill_observed, attempt.teu_decode_observed
+    assert observed == (None, None, None)
+    assert attempt.interrupted_after_tokens is None
+    assert attempt.teu_prefill_predicted == 32
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"interrupted_after_tokens": 7},  # and completed
+        {"status": "truncated", "interrupted_after_tokens": -1},
+        {"scorer_confidence": 1.5},
+    ],
+)
+async def test_a_settlement_that_can_not_be_is_refused_and_leaves_the_attempt_open(
+    site: Site, plane: ControlPlane, given: dict[str, Any]
+) -> None:
+    plane.publish(bundle(3))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        grant = (await running.admit("r1")).json()
+        answer = await running.settle(grant["attempt_id"], **given)
+        assert answer.status_code == 400
+        assert (await running.settle(grant["attempt_id"])).json()["settled"] is True
 
 
 async def test_an_early_stop_counts_as_one_only_where_its_evidence_covers_the_segment(
