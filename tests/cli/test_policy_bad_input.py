@@ -65,7 +65,7 @@ def test_a_finding_is_told_with_its_line(policy: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "found null, allowed is a mapping"),
+        (b"", "found nothing, allowed is a mapping"),
         (bytes(range(256)), "allowed is UTF-8 text"),
         (b"# " + b"x" * 2_000_000, "found more than 1,000,000 bytes"),
         (b"a: " + b"[" * 50_000, "nesting depth"),
