@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
+WORKERS ?= 2
 BENCH := .venv-bench
 PEERS := $(BENCH)/.installed-peers
 LOCKS := --universal --generate-hashes --python-version 3.11 --no-header --quiet
@@ -33,9 +34,10 @@ demo-reset: ## Forget what the demo has stored
 demo-check: $(DEV) ## Play the whole story without a person and say which step failed
 	@$(BIN)/python -m orchid demo check
 
+# A file stays with one worker, which has a database of its own: a file seeds it once.
 test: $(DEV) ## Run every test (TESTS=tests/engine for some)
 	@.ci/chromium
-	@$(BIN)/pytest $(TESTS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 lint: $(DEV) ## Find faults of style
 	@$(BIN)/ruff check .

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.urls("plot_page"),
+    pytest.mark.urls("tests.controlplane.plot_page"),
 ]
 AXE = (Path(str(files("axe_core_python"))) / "axe.min.js").read_text()
 
