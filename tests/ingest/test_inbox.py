@@ -60,7 +60,7 @@ def test_gzip_is_unpacked(edge: Sender, record: RecordMaker) -> None:
     ("body", "encoding", "status", "code"),
     [
         (b"not gzip", "gzip", 400, "bad_gzip"),
-        (gzip.compress(b"{}")[:-3], "gzip", 400, "bad_gzip"),
+        (gzip.compress(b"{}", mtime=0)[:-3], "gzip", 400, "bad_gzip"),
         (b"{}", "br", 415, "unsupported_encoding"),
     ],
     ids=["no gzip", "cut short", "another encoding"],
