@@ -71,7 +71,8 @@ def _found(product: Product, base_digest: str, digest: str, now: datetime) -> De
     if newest is None or (newest.is_done and not _still_says_it(newest, now)):
         return None
     if newest.status == DiffStatus.FAILED:
-        _requeue(newest, now)
+        _requeue(newest.pk, now)
+        newest.refresh_from_db()
     return newest
 
 
@@ -93,10 +94,11 @@ def _queued(
     return row
 
 
-def _requeue(row: DecisionDiff, now: datetime) -> None:
-    row.status, row.reason, row.tries, row.asked_at = DiffStatus.QUEUED, "", 0, now
-    row.save(update_fields=["status", "reason", "tries", "asked_at"])
-    _send(row.pk)
+def _requeue(pk: int, now: datetime) -> None:
+    """Try a failed one afresh; who asks second finds it queued, or in a worker's hands already."""
+    failed = DecisionDiff.objects.filter(pk=pk, status=DiffStatus.FAILED)
+    if failed.update(status=DiffStatus.QUEUED, reason="", tries=0, asked_at=now):
+        _send(pk)
 
 
 def _send(pk: int) -> None:

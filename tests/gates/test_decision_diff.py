@@ -1,7 +1,7 @@
 """Two documents over the recorded requests: asked once, computed by a worker, then it stays."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.guard import SYSTEM_ACTOR
 from controlplane.errors import BadInput, Forbidden, NotFound
 from gates.models import DecisionDiff
-from gates.services import ask_decision_diff
+from gates.services import ask_decision_diff, recorded_diff
 from gates.services.recorded_diff import FRESH, LEASE, MAX_TRIES, compute, waiting_diffs
 from gates.states import DiffStatus
 from ingest.models import Batch, Source
@@ -200,6 +200,24 @@ def test_what_fails_every_time_is_told_and_may_be_asked_again(
     assert (row.status, row.reason) == (DiffStatus.FAILED, "ValueError while comparing")
     again = two.ask()
     assert (again.pk, again.status, again.tries) == (row.pk, DiffStatus.QUEUED, 0)
+
+
+def test_who_asks_again_a_moment_later_takes_nothing_from_a_worker(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people press the button on one failed row, and a worker is quicker than the second."""
+    two.record(3)
+    row = two.ask()
+    DecisionDiff.objects.filter(pk=row.pk).update(status=DiffStatus.FAILED, tries=MAX_TRIES)
+    requeue = recorded_diff._requeue
+
+    def after_a_worker(pk: int, now: datetime) -> None:
+        DecisionDiff.objects.filter(pk=pk).update(status=DiffStatus.RUNNING, tries=1)
+        requeue(pk, now)
+
+    monkeypatch.setattr(recorded_diff, "_requeue", after_a_worker)
+    again = two.ask()
+    assert (again.pk, again.status, again.tries) == (row.pk, DiffStatus.RUNNING, 1)
 
 
 def test_time_that_runs_out_says_so(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
