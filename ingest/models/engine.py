@@ -1,0 +1,92 @@
+"""What engines tell of themselves: spans, executions, counters."""
+
+from django.db import models
+from django.utils import timezone
+
+from ingest.models.inbox import Batch
+from ingest.models.sources import Source
+from ingest.states import Clock
+from policies.models import Product
+
+
+class EngineSpan(models.Model):
+    """One OpenTelemetry span; a trace may arrive over several bodies, children first."""
+
+    source = models.ForeignKey(Source, models.PROTECT, related_name="+")
+    trace_id = models.CharField(max_length=32)
+    span_id = models.CharField(max_length=16)
+    parent_span_id = models.CharField(max_length=16, blank=True, default="")
+    name = models.CharField(max_length=256)
+    start_ns = models.BigIntegerField()
+    end_ns = models.BigIntegerField()
+    service = models.CharField(max_length=256, blank=True, default="")
+    attributes = models.JSONField()
+    events = models.JSONField()
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source", "trace_id", "span_id"], name="engine_span_once"
+            ),
+        ]
+
+
+class EngineAttempt(models.Model):
+    """One execution inside an engine, as the engine itself saw it."""
+
+    product = models.ForeignKey(Product, models.PROTECT, related_name="+")
+    source = models.ForeignKey(Source, models.PROTECT, related_name="attempts")
+    # Within the source: trace id and first stamp of a file, or trace and span id of a span.
+    key = models.CharField(max_length=64)
+    parent_key = models.CharField(max_length=64, blank=True, default="")
+    # What the caller passed as the engine's request id: the attempt id, when the caller is an edge.
+    attempt_id = models.CharField(max_length=256, blank=True, default="")
+    model = models.CharField(max_length=256, blank=True, default="")
+    version = models.IntegerField(null=True)
+    clock = models.CharField(max_length=8, choices=Clock)
+    first_ns = models.BigIntegerField()
+    events = models.PositiveIntegerField()
+    ending = models.CharField(max_length=16)
+    composite = models.BooleanField()
+    responses = models.PositiveIntegerField()
+    queue_ms = models.FloatField(null=True)
+    input_ms = models.FloatField(null=True)
+    infer_ms = models.FloatField(null=True)
+    output_ms = models.FloatField(null=True)
+    compute_ms = models.FloatField(null=True)
+    request_ms = models.FloatField(null=True)
+    frontend_ms = models.FloatField(null=True)
+    # Null for a composite without child records: not broken down, which is not 0.
+    exclusive_ms = models.FloatField(null=True)
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["source", "key"], name="engine_attempt_once"),
+        ]
+        indexes = [
+            # Joining requests with what the engine saw of them.
+            models.Index(fields=["product", "attempt_id"], name="engine_attempt_by_id"),
+            # The Attempts page.
+            models.Index(fields=["product", "-received_at", "-id"], name="engine_attempt_newest"),
+        ]
+
+
+class CounterSample(models.Model):
+    """One cumulative figure of an engine at one moment; increases are computed, resets and all."""
+
+    source = models.ForeignKey(Source, models.PROTECT, related_name="counters")
+    batch = models.ForeignKey(Batch, models.PROTECT, related_name="+")
+    model = models.CharField(max_length=256)
+    name = models.CharField(max_length=128)
+    value = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["batch", "model", "name"], name="counter_sample_once"),
+        ]
+        indexes = [
+            # Increases of a source's figures, in order of arrival.
+            models.Index(fields=["source", "model", "name", "batch"], name="counter_by_series"),
+        ]
