@@ -10,12 +10,24 @@ class SourceKind(models.TextChoices):
     CLIENT_LOG = "client_log", "Client log"
     STATISTICS = "statistics", "Triton statistics"
     METRICS = "metrics", "Prometheus metrics"
+    ROLLUP = "rollup", "Rollups of an edge"
+    TRIAL = "trial", "Trial of a load generator"
+    ARRIVALS = "arrivals", "Recorded arrivals"
+    POLLED = "polled", "Polled server"
 
 
 class EngineKind(models.TextChoices):
     UNKNOWN = "", "Not declared"
     TRITON = "triton", "Triton"
     STAND_IN = "stand-in", "Built-in stand-in"
+
+
+class EngineSystem(models.TextChoices):
+    """Who tells of an execution: an engine, or a caller's library by OpenTelemetry's convention."""
+
+    TRITON = "triton", "Triton"
+    VLLM = "vllm", "vLLM"
+    GEN_AI = "gen_ai", "GenAI convention"
 
 
 class BatchStatus(models.TextChoices):

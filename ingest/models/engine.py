@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from ingest.models.inbox import Batch
 from ingest.models.sources import Source
-from ingest.states import Clock
+from ingest.states import Clock, EngineSystem
 from policies.models import Product
 
 
@@ -59,6 +59,17 @@ class EngineAttempt(models.Model):
     frontend_ms = models.FloatField(null=True)
     # Null for a composite without child records: not broken down, which is not 0.
     exclusive_ms = models.FloatField(null=True)
+    # Who tells: the server, or the convention that the caller's library follows.
+    system = models.CharField(max_length=16, choices=EngineSystem, default=EngineSystem.TRITON)
+    # Every event as [name, nanoseconds], in order of time: what a later part is joined with.
+    stamps = models.JSONField(default=list)
+    first_token_ms = models.FloatField(null=True)
+    input_tokens = models.IntegerField(null=True)
+    cached_input_tokens = models.IntegerField(null=True)
+    cache_write_tokens = models.IntegerField(null=True)
+    output_tokens = models.IntegerField(null=True)
+    # Whether the input tokens include the cached ones; empty where nobody said.
+    input_convention = models.CharField(max_length=32, blank=True, default="")
     received_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
