@@ -2,16 +2,16 @@
 
 from django.urls import URLPattern, path
 
-from ingest import views
+from ingest.views import attempts, batches, requests, sources
 
 app_name = "ingest"
 urlpatterns: list[URLPattern] = [
-    path("sources/", views.sources, name="sources"),
-    path("sources/upload/", views.upload, name="upload"),
-    path("sources/<int:source_pk>/figures/", views.figures, name="figures"),
-    path("batches/", views.batches, name="batches"),
-    path("batches/<int:batch_pk>/", views.batch, name="batch"),
-    path("batches/<int:batch_pk>/retry/", views.retry, name="retry"),
-    path("attempts/", views.attempts, name="attempts"),
-    path("requests/", views.requests, name="requests"),
+    path("sources/", sources.sources, name="sources"),
+    path("sources/upload/", sources.upload, name="upload"),
+    path("sources/<int:source_pk>/figures/", sources.figures, name="figures"),
+    path("batches/", batches.batches, name="batches"),
+    path("batches/<int:batch_pk>/", batches.batch, name="batch"),
+    path("batches/<int:batch_pk>/retry/", batches.retry, name="retry"),
+    path("attempts/", attempts.attempts, name="attempts"),
+    path("requests/", requests.requests, name="requests"),
 ]

@@ -1,0 +1,1 @@
+"""Pages of what happened: parse, call a service or a selector, render; one file a subject."""

@@ -1,0 +1,43 @@
+"""Pages: what became of each delivery, and trying one again."""
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.guard import Permission, may, page
+from controlplane.web import HtmxRequest, paged, render_page, whole_number
+from ingest import selectors, services
+from policies import selectors as policies
+
+
+@require_GET
+@page(Permission.VIEW)
+def batches(request: HtmxRequest, slug: str) -> HttpResponse:
+    product = policies.product(slug)
+    found = paged(
+        selectors.batches(product, whole_number(request.GET.get("source", ""))),
+        request.GET.get("cursor", ""),
+        field="received_at",
+    )
+    context = {"product": product, "batches": found}
+    return render_page(request, "ingest/batches.html", "ingest/_batches.html", context)
+
+
+@require_GET
+@page(Permission.VIEW)
+def batch(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
+    product = policies.product(slug)
+    context = {
+        "product": product,
+        "batch": selectors.batch_of(product, pk=batch_pk),
+        "may_ingest": may(request.actor, Permission.INGEST, slug),
+    }
+    return render_page(request, "ingest/batch.html", "ingest/_batch.html", context)
+
+
+@require_POST
+@page(Permission.INGEST)
+def retry(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
+    found = selectors.batch_of(policies.product(slug), pk=batch_pk)
+    services.retry(request.actor, found)
+    return redirect("ingest:batch", slug=slug, batch_pk=batch_pk)
