@@ -9,15 +9,20 @@ from ingest.models.engine import CounterSample, EngineAttempt, EngineSpan
 from ingest.models.inbox import Batch
 from ingest.models.requests import RequestRow
 from ingest.models.rollups import RollupDelta
+from ingest.models.routes import EngineRoute
 from ingest.models.sources import Source
+from ingest.models.tallies import SourceBoot, SourceTally
 
 __all__ = [
     "Batch",
     "ClientCall",
     "CounterSample",
     "EngineAttempt",
+    "EngineRoute",
     "EngineSpan",
     "RequestRow",
     "RollupDelta",
     "Source",
+    "SourceBoot",
+    "SourceTally",
 ]

@@ -50,6 +50,12 @@ class Batch(models.Model):
                 condition=Q(status=BatchStatus.RECEIVED),
                 name="batch_waiting",
             ),
+            # What waits for somebody's retry, by source.
+            models.Index(
+                fields=["source"],
+                condition=Q(status=BatchStatus.SET_ASIDE),
+                name="batch_set_aside",
+            ),
             # The Sources page, and how far a source's watermark may move.
             models.Index(fields=["source", "-id"], name="batch_by_source"),
             # The Batches page.

@@ -18,7 +18,7 @@ from accounts.services import record
 from controlplane.errors import Conflict, Problem
 from ingest import tasks
 from ingest.models import Batch
-from ingest.services import calls, counters, requests, traces
+from ingest.services import calls, counters, requests, tallies, traces
 from ingest.services.encoding import decoded
 from ingest.services.stored import Stored
 from ingest.services.watermark import advance
@@ -87,6 +87,7 @@ def _work(batch_pk: int, tries: int) -> None:
     batch.rejected, batch.reason, batch.lease_until = stored.rejected[:KEPT_REJECTED], "", None
     batch.save()
     advance(batch.source_id)
+    tallies.add_batch(batch, stored)
 
 
 def _set_aside(batch_pk: int, tries: int, reason: str) -> None:
