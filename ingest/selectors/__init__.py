@@ -1,6 +1,7 @@
 """Reads that gates, releases, pages and API share."""
 
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
+from ingest.selectors.backlog import InboxState, inbox_state
 from ingest.selectors.figures import EngineFigures, engine_figures
 from ingest.selectors.recorded import recorded_requests
 from ingest.selectors.rollups import RollupRow, rollup_rows
@@ -19,6 +20,7 @@ from ingest.selectors.sources import (
 __all__ = [
     "AttemptSeen",
     "EngineFigures",
+    "InboxState",
     "RollupRow",
     "SourceRow",
     "attempts",
@@ -26,6 +28,7 @@ __all__ = [
     "batches",
     "engine_figures",
     "engines",
+    "inbox_state",
     "joined",
     "model_times",
     "recorded_requests",

@@ -1,21 +1,26 @@
-"""What comes from where, and how far it is counted."""
+"""What comes from where, how far it is counted, and what was refused of it."""
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from controlplane.errors import NotFound
-from ingest.models import Batch, CounterSample, EngineSpan, RequestRow, Source
+from ingest.models import Batch, RequestRow, Source, SourceTally
+from ingest.selectors.backlog import Backlog, backlogs
+from ingest.services.tallies import KEPT_MINUTES, minute_of
 from ingest.states import SourceKind
 from policies.models import Product
 
 #: An edge sends at least every 5 s; past this it is silent and no longer holds the watermark.
 EDGE_SILENT_AFTER = timedelta(seconds=30)
+#: Sources that one page lists: each run of a server is one, so that there may be many in a year.
+SHOWN_SOURCES = 200
+#: Whole minutes that a rate is taken over.
+RATE_MINUTES = KEPT_MINUTES - 2
 
 
 def watermark(product: Product, now: datetime | None = None) -> datetime | None:
@@ -45,63 +50,104 @@ def silent_edges(product: Product, since: datetime, now: datetime) -> list[str]:
 
 
 @dataclass(frozen=True)
-class SourceRow:
-    """A source and what its batches came to.
+class Refusal:
+    """Pieces refused for one reason, and the newest of them as a sample."""
 
-    `missing` counts records that the sender numbered and that never arrived, over its boots.
-    """
+    code: str
+    count: int
+    where: str
+    message: str
+    batch: int | None
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """A source, what was stored of it, and what still waits."""
 
     source: Source
-    batches: int
-    waiting: int
-    set_aside: int
-    inserted: int
-    duplicates: int
-    rejected: int
-    missing: int
+    tally: SourceTally
+    backlog: Backlog
+    now: datetime = field(default_factory=timezone.now)
 
     @property
     def anchored(self) -> bool:
         return self.source.anchor_unix_ns is not None
 
+    @property
+    def batches(self) -> int:
+        return self.tally.batches + self.waiting + self.set_aside
 
-_BY_SOURCE = """
-SELECT source_id,
-       sum(batches), sum(waiting), sum(set_aside), sum(inserted), sum(duplicates), sum(rejected),
-       sum(greatest(coalesce(numbered - arrived, 0), 0))
-FROM (
-    SELECT source_id, boot_id,
-           count(*) AS batches,
-           count(*) FILTER (WHERE status = 'received') AS waiting,
-           count(*) FILTER (WHERE status = 'set_aside') AS set_aside,
-           coalesce(sum((counts->>'inserted')::bigint), 0) AS inserted,
-           coalesce(sum((counts->>'duplicates')::bigint), 0) AS duplicates,
-           coalesce(sum((counts->>'rejected')::bigint), 0) AS rejected,
-           max(last_seq) - min(first_seq) + 1 AS numbered,
-           sum(last_seq - first_seq + 1) AS arrived
-    FROM ingest_batch WHERE product_id = %s GROUP BY source_id, boot_id
-) AS by_boot GROUP BY source_id
-"""
+    @property
+    def waiting(self) -> int:
+        return self.backlog.waiting
+
+    @property
+    def set_aside(self) -> int:
+        return self.backlog.set_aside
+
+    @property
+    def inserted(self) -> int:
+        return self.tally.stored
+
+    @property
+    def duplicates(self) -> int:
+        return self.tally.repeated
+
+    @property
+    def rejected(self) -> int:
+        return self.tally.rejected
+
+    @property
+    def missing(self) -> int:
+        """Records that the sender numbered and that never arrived, over its boots."""
+        return self.backlog.missing
+
+    @property
+    def per_minute(self) -> float:
+        """Stored a minute over the last whole minutes."""
+        this = minute_of(self.now)
+        wanted = range(this - RATE_MINUTES, this)
+        return sum(self.tally.recent.get(str(minute), 0) for minute in wanted) / RATE_MINUTES
+
+    @property
+    def watermark_age_s(self) -> float | None:
+        reached = self.source.watermark
+        return None if reached is None else (self.now - reached).total_seconds()
+
+    @property
+    def is_silent(self) -> bool:
+        """An edge that told nothing for longer than it ever pauses."""
+        seen = self.source.last_seen_at
+        is_edge = self.source.kind == SourceKind.EDGE
+        return is_edge and (seen is None or self.now - seen > EDGE_SILENT_AFTER)
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """The most frequent reason first."""
+        found = [Refusal(code, **_sample(one)) for code, one in self.tally.reasons.items()]
+        return sorted(found, key=lambda one: (-one.count, one.code))
 
 
-def sources(product: Product) -> list[SourceRow]:
-    """Every source of the product, the one seen last at the top."""
-    with connection.cursor() as cursor:
-        cursor.execute(_BY_SOURCE, [product.pk])
-        counts = {row[0]: [int(value) for value in row[1:]] for row in cursor.fetchall()}
-    found = Source.objects.filter(product=product).order_by("-last_seen_at", "-pk")
-    rows = [SourceRow(source, *counts.get(source.pk, [0] * 7)) for source in found]
-    beside = _stored_beside_batches(product)
-    return [replace(row, inserted=row.inserted + beside[row.source.pk]) for row in rows]
+def _sample(reason: dict[str, Any]) -> dict[str, Any]:
+    return {name: reason[name] for name in ("count", "where", "message", "batch")}
 
 
-def _stored_beside_batches(product: Product) -> Counter[int]:
-    """By source, what no batch counts: spans come without one, samples are no records."""
-    stored: Counter[int] = Counter()
-    for model in (EngineSpan, CounterSample):
-        by_source = model.objects.filter(source__product=product).values_list("source_id")
-        stored.update(dict(by_source.annotate(Count("pk"))))
-    return stored
+def sources(product: Product, now: datetime | None = None) -> list[SourceRow]:
+    """The sources of the product that were seen last, however many batches they sent."""
+    at = now or timezone.now()
+    found = (
+        Source.objects.filter(product=product)
+        .select_related("tally")
+        .order_by("-last_seen_at", "-pk")[:SHOWN_SOURCES]
+    )
+    return list(_rows(product, found, at))
+
+
+def _rows(product: Product, found: Iterable[Source], now: datetime) -> Iterable[SourceRow]:
+    behind = backlogs(product)
+    for source in found:
+        tally = getattr(source, "tally", None) or SourceTally(source=source)
+        yield SourceRow(source, tally, behind.get(source.pk, Backlog()), now)
 
 
 def engines(product: Product) -> list[Source]:
