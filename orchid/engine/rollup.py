@@ -32,7 +32,7 @@ FIGURES: Mapping[str, int] = {
 TEU_STEP = Decimal("1e-6")
 USD_STEP = Decimal("1e-12")
 #: Wide enough that no sum of a fleet's years is ever rounded.
-_EXACT = Context(prec=60)
+EXACT = Context(prec=60)
 
 
 class RollupKey(NamedTuple):
@@ -114,11 +114,11 @@ class Sums:
 
     def add_teu(self, value: Decimal) -> None:
         """Add reserved TEU, to the sixth place."""
-        self.teu = _EXACT.add(self.teu, _EXACT.quantize(value, TEU_STEP))
+        self.teu = EXACT.add(self.teu, EXACT.quantize(value, TEU_STEP))
 
     def add_usd(self, value: Decimal) -> None:
         """Add dollars, to the twelfth place."""
-        self.cost_usd = _EXACT.add(self.cost_usd, _EXACT.quantize(value, USD_STEP))
+        self.cost_usd = EXACT.add(self.cost_usd, EXACT.quantize(value, USD_STEP))
 
     def merge(self, other: "Sums") -> None:
         """Add what the other holds; the other stays as it is."""
@@ -129,8 +129,8 @@ class Sums:
                     mine[key] += count
         for name, figure in other.figures.items():
             self.figures.setdefault(name, Figure()).merge(figure)
-        self.teu = _EXACT.add(self.teu, other.teu)
-        self.cost_usd = _EXACT.add(self.cost_usd, other.cost_usd)
+        self.teu = EXACT.add(self.teu, other.teu)
+        self.cost_usd = EXACT.add(self.cost_usd, other.cost_usd)
         self.records += other.records
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchid.engine.rollup import (
-    FIGURES,
     Figure,
     Sums,
     maximum_of,
@@ -16,25 +15,7 @@ from orchid.engine.rollup import (
     merged_all,
     step_of,
 )
-
-NAMES = st.sampled_from(["offered", "eligible", "latency_counted"])
-COUNTS = st.integers(0, 10**9)
-AMOUNTS = st.decimals(0, 10**15, allow_nan=False, allow_infinity=False, places=14)
-
-
-@st.composite
-def any_sums(draw: st.DrawFn) -> Sums:
-    sums = Sums(records=draw(COUNTS))
-    for counter in (sums.counters, sums.within, sums.judged):
-        counter.update(draw(st.dictionaries(NAMES, COUNTS)))
-    sums.histogram.update(draw(st.dictionaries(st.integers(0, 3151), COUNTS)))
-    for name, value in draw(
-        st.dictionaries(st.sampled_from(list(FIGURES)), st.floats(0, 1e9))
-    ).items():
-        sums.observe(name, value)
-    sums.add_teu(draw(AMOUNTS))
-    sums.add_usd(draw(AMOUNTS))
-    return sums
+from tests.engine.sums_made import any_sums
 
 
 @given(any_sums(), any_sums(), any_sums())
