@@ -8,6 +8,7 @@ buckets, and names of bounds and figures stand once a sheet.
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from itertools import accumulate
 
 import msgspec
