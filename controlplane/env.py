@@ -38,12 +38,32 @@ def integer(name: str, default: int) -> int:
         ) from error
 
 
+def positive(name: str, default: int) -> int:
+    found = integer(name, default)
+    if found < 1:
+        raise EnvironmentVariableError(f"{name} is {found}; it must be at least 1.")
+    return found
+
+
 def words(name: str, default: str) -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
 def folder(name: str, default: Path) -> Path:
     return Path(text(name, str(default))).resolve()
+
+
+@dataclass(frozen=True)
+class InboxBounds:
+    """How much may wait to be counted, of one product and of all, before senders must wait too.
+
+    A bound on batches keeps the queue short, one on bytes keeps the disk: both hold.
+    """
+
+    product_batches: int
+    product_bytes: int
+    all_batches: int
+    all_bytes: int
 
 
 @dataclass(frozen=True)
@@ -61,6 +81,7 @@ class Environment:
     trusted_origins: list[str]
     secure_cookies: bool
     email_host: str
+    inbox: InboxBounds
 
 
 def read() -> Environment:
@@ -80,6 +101,16 @@ def read() -> Environment:
         trusted_origins=words("ORCHID_TRUSTED_ORIGINS", url),
         secure_cookies=flag("ORCHID_SECURE_COOKIES", not is_plain_loopback(url)),
         email_host=text("ORCHID_EMAIL_HOST", ""),
+        inbox=inbox_bounds(),
+    )
+
+
+def inbox_bounds() -> InboxBounds:
+    return InboxBounds(
+        product_batches=positive("ORCHID_INBOX_BATCHES", 2_000),
+        product_bytes=positive("ORCHID_INBOX_MB", 512) * 1024 * 1024,
+        all_batches=positive("ORCHID_INBOX_ALL_BATCHES", 10_000),
+        all_bytes=positive("ORCHID_INBOX_ALL_MB", 2_048) * 1024 * 1024,
     )
 
 

@@ -1,10 +1,15 @@
 """One error shape. Services raise a Problem; machines get RFC 9457, people get a page."""
 
+import random
+from collections.abc import Mapping
 from typing import Any
 
+import psycopg
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
@@ -24,6 +29,7 @@ class Problem(Exception):  # noqa: N818 - the noun of RFC 9457
         *,
         title: str | None = None,
         status: int | None = None,
+        headers: Mapping[str, str] | None = None,
         **extra: Any,
     ) -> None:
         super().__init__(detail or code)
@@ -31,6 +37,7 @@ class Problem(Exception):  # noqa: N818 - the noun of RFC 9457
         self.detail = detail
         self.title = title or type(self).title
         self.status = status or type(self).status
+        self.headers = dict(headers or {})
         self.extra = extra
 
 
@@ -71,6 +78,42 @@ class TooMany(Problem):
     title = "Too many at once"
 
 
+class Unavailable(Problem):
+    """A part that we rest on is away or full. Nothing was acknowledged, so ask again."""
+
+    status = 503
+    title = "Not at this moment"
+
+
+def retry_after(least_s: int, most_s: int) -> dict[str, str]:
+    """Retry-After, spread so that all who were turned away together don't come back together."""
+    return {"Retry-After": str(random.randint(least_s, most_s))}  # noqa: S311 (no secret)
+
+
+#: What PostgreSQL says when it can't serve or store now, by SQLSTATE: connections (08), a read-only
+#: server (25006), resources such as disk and connections (53), being stopped or started (57P),
+#: failing storage (58030), and a lock or a row that another took first (40, 55P03, 57014).
+_AWAY = ("08", "25006", "40", "53", "55P03", "57", "58030")
+
+
+_LOST = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+
+
+def unavailable(error: Exception) -> Unavailable | None:
+    """The answer to a database that is down, full or read-only; None when the fault is ours."""
+    state: str | None = getattr(error.__cause__ or error, "sqlstate", None)
+    # A connection that broke, or that was never had, has no state to tell.
+    away = isinstance(error, _LOST) if state is None else state.startswith(_AWAY)
+    if not away:
+        return None
+    return Unavailable(
+        "storage_unavailable",
+        "What it asks for can't be read or stored right now. Nothing was half done: send it again"
+        " after the seconds of Retry-After.",
+        headers=retry_after(2, 6),
+    )
+
+
 def problem_body(problem: Problem, instance: str) -> dict[str, Any]:
     """The members of an RFC 9457 document."""
     return {
@@ -93,10 +136,23 @@ def respond(request: HttpRequest, problem: Problem) -> HttpResponse:
     """The problem in the form that suits who asked."""
     if is_machine(request):
         body = problem_body(problem, request.path)
-        return JsonResponse(body, status=problem.status, content_type=PROBLEM_JSON)
+        return JsonResponse(
+            body, status=problem.status, content_type=PROBLEM_JSON, headers=problem.headers
+        )
+    if isinstance(problem, Unavailable):
+        return standing_alone(problem)
     htmx = bool(getattr(request, "htmx", False))
     template = "components/_problem.html" if htmx else "error.html"
     return render(request, template, {"problem": problem}, status=problem.status)
+
+
+def standing_alone(problem: Problem) -> HttpResponse:
+    """A page that asks the database nothing, since the database may be the fault."""
+    from controlplane.web import request_id  # which imports this module
+
+    context = {"problem": problem, "request_id": request_id.get()}
+    body = render_to_string("500.html", context)
+    return HttpResponse(body, status=problem.status, headers=problem.headers)
 
 
 def from_exception(error: Exception) -> Problem | None:
@@ -104,6 +160,8 @@ def from_exception(error: Exception) -> Problem | None:
     match error:
         case Problem():
             return error
+        case DatabaseError() | InterfaceError() | psycopg.Error():
+            return unavailable(error)
         case Http404():
             return NotFound("not_found", str(error) or "Check the address.")
         case PermissionDenied() | drf.PermissionDenied():
@@ -126,7 +184,9 @@ def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response
     if problem is None:
         return None
     body = problem_body(problem, context["request"].path)
-    response = Response(body, status=problem.status, content_type=PROBLEM_JSON)
+    response = Response(
+        body, status=problem.status, content_type=PROBLEM_JSON, headers=problem.headers
+    )
     if isinstance(error, drf.APIException):
         for header, attribute in (("WWW-Authenticate", "auth_header"), ("Retry-After", "wait")):
             if value := getattr(error, attribute, None):

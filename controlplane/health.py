@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -37,9 +37,17 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def readiness(now: datetime) -> dict[str, str]:
     """Each check's name and `ok`, or what is wrong in words."""
     try:
-        return {"database": "ok", "migrations": _migrations(), "worker": _worker(now)}
-    except DatabaseError:
+        return {"database": _database(), "migrations": _migrations(), "worker": _worker(now)}
+    except (DatabaseError, InterfaceError):
         return {"database": "can't be reached"}
+
+
+def _database() -> str:
+    """A standby, or a server that was set read-only, can store nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_read_only")
+        (read_only,) = cursor.fetchone()
+    return "ok" if read_only == "off" else "read-only"
 
 
 def _migrations() -> str:
@@ -65,6 +73,6 @@ def metrics_page(request: HttpRequest) -> HttpResponse:
         age = (timezone.now() - beat.at).total_seconds() if beat else float("inf")
         metrics.HEARTBEAT_AGE.set(age)
         metrics.UNSEALED.set(AuditPending.objects.count())
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         metrics.HEARTBEAT_AGE.set(float("nan"))
     return HttpResponse(metrics.exposition(), content_type=CONTENT_TYPE_LATEST)

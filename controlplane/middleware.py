@@ -4,6 +4,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable
+from typing import cast
 from urllib.parse import unquote_to_bytes
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -79,6 +80,8 @@ class ProblemPages:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if isinstance(error, errors.Problem):
-            return errors.respond(request, error)
+        problem = errors.from_exception(error)
+        # The framework's own exceptions have answers of their own.
+        if isinstance(error, errors.Problem) or isinstance(problem, errors.Unavailable):
+            return errors.respond(request, cast("errors.Problem", problem))
         return None

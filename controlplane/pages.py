@@ -1,12 +1,20 @@
 """Django's own error answers, in the product's words."""
 
 import logging
+import sys
 
 from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 
-from controlplane.errors import Forbidden, NotFound, Problem, is_machine, respond
-from controlplane.web import request_id
+from controlplane.errors import (
+    Forbidden,
+    NotFound,
+    Problem,
+    Unavailable,
+    from_exception,
+    is_machine,
+    respond,
+    standing_alone,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -27,11 +35,13 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A fault of ours. Rendered without a query, since the database may be the fault."""
+    """A fault of ours, or a database that is away before a view was reached (Django calls this
+    while it handles the exception)."""
+    error = sys.exception()
+    away = from_exception(error) if isinstance(error, Exception) else None
+    if isinstance(away, Unavailable):
+        return respond(request, away)
     problem = Problem(
         "internal", "It has been written down. Nothing you sent was half done: try again."
     )
-    if is_machine(request):
-        return respond(request, problem)
-    context = {"problem": problem, "request_id": request_id.get()}
-    return HttpResponse(render_to_string("500.html", context), status=500)
+    return respond(request, problem) if is_machine(request) else standing_alone(problem)

@@ -82,11 +82,17 @@ DATABASES = {
         "PASSWORD": _LIBPQ.pop("password", ""),
         "HOST": _LIBPQ.pop("host", ""),
         "PORT": _LIBPQ.pop("port", ""),
+        # One from before the server's restart is found and replaced, not handed to a request.
+        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **_LIBPQ,
-            # Threads of a web process share a pool; a worker's child keeps one connection.
+            # Threads of a web process share a pool; a worker's child keeps one connection. The pool
+            # gives up on a lost one soon, and opens another when it is asked for: its own pauses
+            # grow to minutes, long after the server is back.
             **(
-                {"pool": {"min_size": 1, "max_size": 12, "timeout": 5}} if ENV.database_pool else {}
+                {"pool": {"min_size": 1, "max_size": 12, "timeout": 5, "reconnect_timeout": 5}}
+                if ENV.database_pool
+                else {}
             ),
         },
     }
@@ -186,6 +192,9 @@ SPECTACULAR_SETTINGS = {
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
     64 * 1024 * 1024
 )  # a batch of records; rooms set their own lower limits
+
+# What the inbox holds before senders are asked to wait
+INBOX = ENV.inbox
 
 # Work behind the pages
 CELERY_BROKER_URL = ENV.broker_url

@@ -6,20 +6,21 @@ import re
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
-from controlplane.errors import BadInput, Conflict, TooMany
+from controlplane.env import InboxBounds
+from controlplane.errors import BadInput, Conflict, TooMany, retry_after
 from ingest import tasks
 from ingest.models import Batch, Source
-from ingest.services.encoding import decoded
+from ingest.services.encoding import check
 from ingest.states import BatchStatus
 from policies.models import Product
 
 logger = logging.getLogger(__name__)
 
-#: More stored and uncounted batches than this, and senders are asked to wait.
-MAX_WAITING = 2_000
 _BATCH_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
@@ -62,11 +63,11 @@ def accept(
     """
     if not _BATCH_ID.fullmatch(batch_id):
         raise BadInput("bad_batch_id", "Batch-Id takes 1 to 128 letters, digits and . _ : -")
-    decoded(body, encoding)
+    check(body, encoding)
     digest = hashlib.sha256(body).hexdigest()
     if known := _known(product, batch_id, digest):
         return known, False
-    _refuse_when_full(product)
+    _refuse_when_full(product, len(body))
     batch = Batch(
         product=product,
         batch_id=batch_id,
@@ -102,12 +103,47 @@ def _known(product: Product, batch_id: str, digest: str) -> Batch | None:
     return known
 
 
-def _refuse_when_full(product: Product) -> None:
-    waiting = Batch.objects.filter(product=product, status=BatchStatus.RECEIVED)
-    if waiting[MAX_WAITING:].exists():
-        raise TooMany(
-            "inbox_full", f"{MAX_WAITING} batches wait to be counted; send this one again later."
-        )
+def _refuse_when_full(product: Product, size: int) -> None:
+    """TooMany when the batch would bring what waits over a bound.
+
+    Deliveries at the same moment don't see each other, so that a bound may be passed by as many.
+    """
+    bounds: InboxBounds = settings.INBOX
+    waiting = Batch.objects.filter(status=BatchStatus.RECEIVED)
+    own = _waiting(waiting.filter(product=product))
+    if own.is_over(bounds.product_batches, bounds.product_bytes, size):
+        raise _full(f"{own} of {product.slug} wait to be counted")
+    every = _waiting(waiting)
+    if every.is_over(bounds.all_batches, bounds.all_bytes, size):
+        raise _full(f"{every} of all products wait to be counted")
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What is stored and not yet counted."""
+
+    batches: int
+    size: int
+
+    def is_over(self, batches: int, size: int, more: int) -> bool:
+        """Whether a batch of `more` bytes passes a bound; an empty inbox takes any one."""
+        return self.batches >= batches or 0 < self.size > size - more
+
+    def __str__(self) -> str:
+        return f"{self.batches} batches with {self.size} bytes"
+
+
+def _waiting(batches: QuerySet[Batch]) -> Waiting:
+    found = batches.aggregate(batches=Count("pk"), size=Sum("size"))
+    return Waiting(found["batches"], int(found["size"] or 0))
+
+
+def _full(what: str) -> TooMany:
+    return TooMany(
+        "inbox_full",
+        f"{what}; send this one again after the seconds of Retry-After.",
+        headers=retry_after(3, 10),
+    )
 
 
 def source_for(product: Product, key: SourceKey) -> Source:

@@ -1,5 +1,4 @@
-import gzip
-import zlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +7,10 @@ from django.test import Client
 from accounts.models import User
 from ingest import tasks
 from ingest.models import Batch, RequestRow, RollupDelta, Source
-from ingest.services import inbox
 from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting, token
 
 pytestmark = pytest.mark.django_db
+ABOUT_A_RECORD = 1_100
 
 
 def test_a_batch_is_stored_before_it_is_acknowledged(edge: Sender, record: RecordMaker) -> None:
@@ -50,49 +49,6 @@ def test_a_batch_id_with_other_content_is_a_conflict(edge: Sender, record: Recor
     assert (answer.status_code, answer.json()["code"]) == (409, "batch_id_reused")
 
 
-def test_gzip_is_unpacked(edge: Sender, record: RecordMaker) -> None:
-    edge.records(record(), record(), **{"Content-Encoding": "gzip"})
-    count_waiting()
-    assert RequestRow.objects.count() == 2
-
-
-@pytest.mark.parametrize(
-    ("body", "encoding", "status", "code"),
-    [
-        (b"not gzip", "gzip", 400, "bad_gzip"),
-        (gzip.compress(b"{}", mtime=0)[:-3], "gzip", 400, "bad_gzip"),
-        (b"{}", "br", 415, "unsupported_encoding"),
-    ],
-    ids=["no gzip", "cut short", "another encoding"],
-)
-def test_an_encoding_that_cannot_be_read_is_refused_at_once(
-    edge: Sender, body: bytes, encoding: str, status: int, code: str
-) -> None:
-    answer = edge.post(
-        "/api/v1/ingest/requests", body, **{"Batch-Id": "b", "Content-Encoding": encoding}
-    )
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert not Batch.objects.exists()
-
-
-def test_a_bomb_is_refused_before_it_is_unpacked(edge: Sender) -> None:
-    packer = zlib.compressobj(9, wbits=31)
-    bomb = packer.compress(bytes(80 * 1024 * 1024)) + packer.flush()
-    answer = edge.post(
-        "/api/v1/ingest/requests", bomb, **{"Batch-Id": "b", "Content-Encoding": "gzip"}
-    )
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-
-
-def test_a_body_of_countless_members_is_refused(edge: Sender) -> None:
-    answer = edge.post(
-        "/api/v1/ingest/requests",
-        gzip.compress(b"") * 2_000,
-        **{"Batch-Id": "b", "Content-Encoding": "gzip"},
-    )
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-
-
 def test_records_that_verdicts_rest_on_come_from_an_edge_alone(
     edge: Sender, otel: Sender, record: RecordMaker, client: Client, ana: User
 ) -> None:
@@ -128,14 +84,44 @@ def test_a_delivery_that_says_too_little_is_told_what_is_missing(
     assert (answer.status_code, answer.json()["code"]) == (400, code)
 
 
-def test_a_full_inbox_asks_to_wait(
-    edge: Sender, record: RecordMaker, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"product_batches": 2},
+        {"product_bytes": 2 * ABOUT_A_RECORD},
+        {"all_batches": 2},
+        {"all_bytes": 2 * ABOUT_A_RECORD},
+    ],
+    ids=str,
+)
+def test_a_full_inbox_asks_to_wait_and_takes_more_once_it_is_counted(
+    edge: Sender, record: RecordMaker, settings: Any, bounds: dict[str, int]
 ) -> None:
-    monkeypatch.setattr(inbox, "MAX_WAITING", 1)
-    edge.records(record())
-    assert edge.records(record()).status_code in (202, 429)
+    settings.INBOX = replace(settings.INBOX, **bounds)
+    sent = [edge.records(record()).status_code for _ in range(2)]
     answer = edge.records(record())
+    assert sent == [202, 202]
     assert (answer.status_code, answer.json()["code"]) == (429, "inbox_full")
+    assert 3 <= int(answer["Retry-After"]) <= 10
+    assert "application/problem+json" in answer["Content-Type"]
+    count_waiting()
+    assert edge.records(record()).status_code == 202
+
+
+def test_a_batch_that_is_stored_is_acknowledged_again_by_a_full_inbox(
+    edge: Sender, record: RecordMaker, settings: Any
+) -> None:
+    settings.INBOX = replace(settings.INBOX, product_batches=1)
+    one = record()
+    first, again = (edge.records(one, **{"Batch-Id": "b1"}).status_code for _ in range(2))
+    assert (first, again) == (202, 200)
+
+
+def test_an_empty_inbox_takes_a_batch_that_is_larger_than_its_bound(
+    edge: Sender, record: RecordMaker, settings: Any
+) -> None:
+    settings.INBOX = replace(settings.INBOX, product_bytes=10, all_bytes=10)
+    assert edge.records(record()).status_code == 202
 
 
 def test_a_broker_that_is_down_loses_nothing(
