@@ -43,6 +43,58 @@ class Clock(models.TextChoices):
     UNIX = "unix", "Wall time"
 
 
+class FigureKind(models.TextChoices):
+    """What a figure of an engine does over time."""
+
+    COUNTER = "counter", "Counter"
+    GAUGE = "gauge", "Gauge"
+    HISTOGRAM = "histogram", "Histogram"
+    SUMMARY = "summary", "Summary"
+
+
+class ServerKind(models.TextChoices):
+    TRITON = "triton", "Triton"
+    VLLM = "vllm", "vLLM"
+
+
+class ServerProtocol(models.TextChoices):
+    HTTP = "http", "HTTP"
+    GRPC = "grpc", "gRPC"
+
+
+class ServerState(models.TextChoices):
+    """How a server is, as its last check found it."""
+
+    UNKNOWN = "unknown", "Not checked yet"
+    READY = "ready", "Ready"
+    NOT_READY = "not_ready", "Not ready"
+    UNREACHABLE = "unreachable", "Unreachable"
+    SLOW = "slow", "Slow"
+    LYING = "lying", "Says ready and fails"
+
+    @property
+    def badge(self) -> str:
+        """The class of its badge; the word beside it says the same."""
+        if self is ServerState.READY:
+            return "badge--pass"
+        if self is ServerState.UNKNOWN:
+            return "badge--no-data"
+        uncertain = (ServerState.SLOW, ServerState.NOT_READY)
+        return "badge--inconclusive" if self in uncertain else "badge--fail"
+
+    @property
+    def sign(self) -> str:
+        return {"badge--pass": "✓", "badge--fail": "✕", "badge--no-data": "–"}.get(self.badge, "≈")
+
+
+class WarmUp(models.TextChoices):
+    """Which models get one inference of zeros before their manifest counts as ready."""
+
+    OFF = "off", "None"
+    CHEAP = "cheap", "All but language model backends"
+    ALL = "all", "All"
+
+
 #: Kinds that arrive as whole files; an edge's records and OTLP have routes of their own.
 FILE_KINDS = (
     SourceKind.TRITON_TRACE,

@@ -5,11 +5,13 @@ own ending, the gateway's record and the client's log, so it is a selector and n
 """
 
 from ingest.models.calls import ClientCall
-from ingest.models.engine import CounterSample, EngineAttempt, EngineSpan
+from ingest.models.counters import CounterSample, CounterSeries
+from ingest.models.engine import EngineAttempt, EngineSpan
 from ingest.models.inbox import Batch
 from ingest.models.requests import RequestRow
 from ingest.models.rollups import RollupDelta
 from ingest.models.routes import EngineRoute
+from ingest.models.servers import ServerChange, TritonServer
 from ingest.models.sources import Source
 from ingest.models.tallies import SourceBoot, SourceTally
 
@@ -17,12 +19,15 @@ __all__ = [
     "Batch",
     "ClientCall",
     "CounterSample",
+    "CounterSeries",
     "EngineAttempt",
     "EngineRoute",
     "EngineSpan",
     "RequestRow",
     "RollupDelta",
+    "ServerChange",
     "Source",
     "SourceBoot",
     "SourceTally",
+    "TritonServer",
 ]

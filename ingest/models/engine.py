@@ -1,9 +1,8 @@
-"""What engines tell of themselves: spans, executions, counters."""
+"""What engines tell of themselves: spans and executions."""
 
 from django.db import models
 from django.utils import timezone
 
-from ingest.models.inbox import Batch
 from ingest.models.sources import Source
 from ingest.states import Clock, EngineSystem
 from policies.models import Product
@@ -81,23 +80,4 @@ class EngineAttempt(models.Model):
             models.Index(fields=["product", "attempt_id"], name="engine_attempt_by_id"),
             # The Attempts page.
             models.Index(fields=["product", "-received_at", "-id"], name="engine_attempt_newest"),
-        ]
-
-
-class CounterSample(models.Model):
-    """One cumulative figure of an engine at one moment; increases are computed, resets and all."""
-
-    source = models.ForeignKey(Source, models.PROTECT, related_name="counters")
-    batch = models.ForeignKey(Batch, models.PROTECT, related_name="+")
-    model = models.CharField(max_length=256)
-    name = models.CharField(max_length=128)
-    value = models.FloatField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["batch", "model", "name"], name="counter_sample_once"),
-        ]
-        indexes = [
-            # Increases of a source's figures, in order of arrival.
-            models.Index(fields=["source", "model", "name", "batch"], name="counter_by_series"),
         ]

@@ -2,7 +2,7 @@
 
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
 from ingest.selectors.backlog import InboxState, inbox_state
-from ingest.selectors.figures import EngineFigures, engine_figures
+from ingest.selectors.figures import EngineCounts, EngineFigures, engine_counts, engine_figures
 from ingest.selectors.recorded import recorded_requests
 from ingest.selectors.rollups import RollupRow, rollup_rows
 from ingest.selectors.sources import (
@@ -19,6 +19,7 @@ from ingest.selectors.sources import (
 
 __all__ = [
     "AttemptSeen",
+    "EngineCounts",
     "EngineFigures",
     "InboxState",
     "RollupRow",
@@ -26,6 +27,7 @@ __all__ = [
     "attempts",
     "batch_of",
     "batches",
+    "engine_counts",
     "engine_figures",
     "engines",
     "inbox_state",

@@ -82,20 +82,26 @@ def _kind_of(name: str, kinds: dict[str, str]) -> str:
     return "unknown"
 
 
-def increase(values: Iterable[float]) -> Increase:
+def increase(values: Iterable[float | None]) -> Increase:
     """What a counter grew by over samples in time order.
 
     A value below the one before it is a restart from zero: all of the new value is growth.
     100, 160, 5, 25 grew by 60 + 5 + 20 with one reset.
     """
+    return increase_over_runs([values])
+
+
+def increase_over_runs(runs: Iterable[Iterable[float | None]]) -> Increase:
+    """The same over the samples of each run of a server, of which each but the first began at 0."""
     total, resets = 0.0, 0
     previous: float | None = None
-    for value in values:
-        if previous is not None:
-            if value < previous:
-                resets += 1
-                total += value
-            else:
-                total += value - previous
-        previous = value
+    for values in runs:
+        new_run = previous is not None
+        for value in values:
+            if value is None:
+                continue
+            fell = previous is not None and (new_run or value < previous)
+            resets += fell
+            total += value if fell else value - (value if previous is None else previous)
+            previous, new_run = value, False
     return Increase(total, resets)
