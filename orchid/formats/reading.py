@@ -35,13 +35,15 @@ class Reading(Generic[Record]):
     """The outcome of one read.
 
     `complete` is false when the input ended before its own closing mark. `dropped_text` counts
-    free-text values (prompts, answers, error prose) that were seen and not kept.
+    free-text values (prompts, answers, error prose) that were seen and not kept. `more_lost` counts
+    the pieces beyond those that a reader is ready to name.
     """
 
     records: list[Record]
     lost: list[Lost] = field(default_factory=list)
     complete: bool = True
     dropped_text: int = 0
+    more_lost: int = 0
 
     @property
     def partial(self) -> bool:

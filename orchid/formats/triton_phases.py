@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+import msgspec
+
 
 class Ending(StrEnum):
     """How an execution ended, as far as its events can tell.
@@ -35,8 +37,7 @@ class Phases:
     grpc_ns: int | None
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(msgspec.Struct, frozen=True, dict=True):
     """All events of one id, in order of writing.
 
     `events` holds (name, ns) pairs and a name may repeat: a stream has one GRPC_SEND pair for each

@@ -5,129 +5,163 @@ one header, one object for each timestamp, and tensor contents at level TENSORS.
 wrote one object an id with lower-case names. Both are read. Stamps are nanoseconds of a steady
 clock of the server's host, so they give durations and no wall time.
 
-Triton does not escape request ids, and leaves the array open until the server stops, so a file
-that is not JSON is cut at the starts of its objects and every whole object is kept.
+Triton escapes neither request ids nor tensors, and leaves the array open until the server stops.
+So a window of the file that is not JSON is cut at the starts of its objects, every whole object is
+kept, and what is lost is told by its place (`salvage`).
 """
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
-from typing import Annotated
+from collections.abc import Sequence
 
-import msgspec
-from msgspec import Meta
-
-from orchid.formats.reading import UNDECODED, Lost, Nanoseconds, Reading
+from orchid.formats.reading import Lost, Reading
+from orchid.formats.triton_objects import OBJECT_START, TODAY, Fragment, Window
 from orchid.formats.triton_phases import Trace
 
-_OBJECT_START = re.compile(rb'\{\s*"(?:id|model_name|timestamps)"\s*:')
-_AFTER_OBJECT = b", \t\r\n]"
-_OLD_NAMES = {"REQUEST_HANDLER_START": "REQUEST_START", "REQUEST_HANDLER_END": "REQUEST_END"}
-
-
-Version = Annotated[int, Meta(ge=-1, le=2**31 - 1)]  # -1: the newest
-
-
-class _Stamp(msgspec.Struct, gc=False):
-    name: str
-    ns: Nanoseconds
-
-
-class _Fragment(msgspec.Struct):
-    """One object of the file. Tensor contents have no field here, so the decoder skips them."""
-
-    id: int
-    model_name: str | None = None
-    model_version: Version | None = None
-    request_id: str | None = None
-    parent_id: int | None = None
-    timestamps: list[_Stamp] = []
-    activity: str | None = None
-
-
-_ARRAY = msgspec.json.Decoder(list[_Fragment])
-_ONE = msgspec.json.Decoder(_Fragment)
+#: Bytes that are decoded at once, and the longest object that is read. A tensor may be longer.
+WINDOW = 1 << 20
+#: Fragments that are told by place; a file that is not a trace at all could name millions.
+KEPT_LOST = 10_000
+_LONGEST_START = 64
+_USUAL_START = b'{"id":'
 
 
 def read(data: bytes) -> Reading[Trace]:
     """Every trace of which the file holds at least one timestamp, in order of first mention."""
-    lost: list[Lost] = []
-    complete = True
-    try:
-        fragments = _ARRAY.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except UNDECODED:
-        fragments = list(_salvage(data, lost))
-        complete = data.rstrip().endswith(b"]")
-    traces = list(_joined(fragments))
-    tensors = sum(fragment.activity is not None for fragment in fragments)
-    return Reading(traces, lost, complete, dropped_text=tensors)
+    reader = TraceReader()
+    reader.feed(data)
+    records = reader.close()
+    return Reading(
+        [trace for trace in records if trace.events],
+        reader.lost,
+        reader.complete,
+        reader.dropped_text,
+        reader.more_lost,
+    )
 
 
-def _salvage(data: bytes, lost: list[Lost]) -> Iterator[_Fragment]:
-    starts = [match.start() for match in _OBJECT_START.finditer(data)]
-    before = data[: starts[0]] if starts else data
-    if before.strip(b"[ \t\r\n\xef\xbb\xbf"):
-        lost.append(Lost(0, "no trace object begins here"))
-    for start, end in pairwise([*starts, len(data)]):
-        yield from _whole_object(data, start, end, lost)
+class TraceReader:
+    """Reads a file by pieces of any size, holding one window of it and what is not yet taken.
+
+    A window ends at the last start of an object in it, wherever the pieces ended, so the same
+    bytes give the same traces and the same lost fragments however they were cut. `take` gives what
+    has come together and forgets it; a trace that goes on comes out again with its later part.
+    """
+
+    def __init__(self) -> None:
+        self.lost: list[Lost] = []
+        self.more_lost = 0
+        self.complete = False
+        self.dropped_text = 0
+        self._window = bytearray()
+        self._offset = 0  # of the window's first byte in the file
+        self._too_long: Lost | None = None  # the object whose end is being looked for
+        self._headers: dict[int, Fragment] = {}
+        self._events: dict[int, list[tuple[str, int]]] = {}
+
+    def feed(self, data: bytes) -> None:
+        view = memoryview(data)
+        while len(view):
+            room = WINDOW - len(self._window)
+            self._window += view[:room]
+            view = view[room:]
+            if len(self._window) == WINDOW:
+                self._read_window()
+
+    def take(self) -> list[Trace]:
+        """What is known of each id since the last call; one may have a header and no events yet."""
+        headers, events = self._headers, self._events
+        self._headers, self._events = {}, {}
+        traces = [_trace(key, headers.pop(key, None), found) for key, found in events.items()]
+        return traces + [_trace(key, header, ()) for key, header in headers.items()]
+
+    def close(self) -> list[Trace]:
+        """The rest, once the file has ended."""
+        if self._too_long is not None:
+            self._find_end()
+        self._keep(bytes(self._window), last=True)
+        self._window.clear()
+        return self.take()
+
+    def _read_window(self) -> None:
+        if self._too_long is not None:
+            self._find_end()
+            return
+        end = _last_start(self._window)
+        if end:
+            self._keep(bytes(self._window[:end]))
+            self._drop(end)
+        else:
+            self._skip()
+
+    def _keep(self, data: bytes, *, last: bool = False) -> None:
+        window = Window(data, self._offset)
+        self._join(window.fragments())
+        self._tell(window.lost)
+        self.dropped_text += window.tensors
+        self.complete = last and window.closed
+
+    def _skip(self) -> None:
+        """One object fills the window: look for its end without holding it."""
+        reason = f"an object of more than {WINDOW} bytes"
+        self._too_long = Lost(self._offset, reason)
+        if Window.begins_tensor(self._window):
+            self.dropped_text += 1
+        else:
+            self._tell([self._too_long])
+        self._drop(WINDOW - _LONGEST_START)
+
+    def _find_end(self) -> None:
+        start = OBJECT_START.search(self._window)
+        if start is not None:
+            self._too_long = None
+            self._drop(start.start())
+        else:
+            self._drop(max(0, len(self._window) - _LONGEST_START))
+
+    def _drop(self, count: int) -> None:
+        del self._window[:count]
+        self._offset += count
+
+    def _tell(self, lost: Sequence[Lost]) -> None:
+        room = KEPT_LOST - len(self.lost)
+        self.lost += lost[:room]
+        self.more_lost += max(0, len(lost) - room)
+
+    def _join(self, fragments: Sequence[Fragment]) -> None:
+        """The loop over every object; names kept local, since it is half of the reader's time."""
+        of_id, today = self._events, TODAY.get
+        latest, events = -1, [("", 0)]
+        for fragment in fragments:
+            key, stamps = fragment.id, fragment.timestamps
+            if stamps:
+                if key != latest:
+                    latest, events = key, of_id.setdefault(key, [])
+                for stamp in stamps:
+                    name = stamp.name
+                    events.append((today(name, name), stamp.ns))
+            elif fragment.activity is not None:
+                self.dropped_text += 1
+            if fragment.model_name is not None:
+                self._headers[key] = fragment
 
 
-def _whole_object(data: bytes, start: int, end: int, lost: list[Lost]) -> Iterator[_Fragment]:
-    piece = data[start:end].rstrip(_AFTER_OBJECT)
-    try:
-        yield _ONE.decode(piece)
-        return
-    except UNDECODED as error:
-        reason = _reason(piece, error)
-    # The start of the next object, cut too short to be seen as one, may hang on a whole one.
-    close = piece.rfind(b"}") + 1
-    try:
-        yield _ONE.decode(piece[:close])
-        lost.append(Lost(start + close, reason))
-    except UNDECODED:
-        lost.append(Lost(start, reason))
+def _last_start(window: bytearray) -> int:
+    """Where the last object of the window begins; 0 when there is only the one at its start."""
+    usual = window.rfind(_USUAL_START)
+    if usual > 0:
+        return usual
+    return max((found.start() for found in OBJECT_START.finditer(window)), default=0)
 
 
-def _reason(piece: bytes, error: Exception) -> str:
-    if isinstance(error, msgspec.ValidationError):
-        return str(error)
-    if not piece.endswith(b"}"):
-        return "the file ends inside this object"
-    if b'"request_id"' in piece:
-        return "the request id holds a character that Triton does not escape"
-    return f"not a JSON object: {error}"
-
-
-def _joined(fragments: Iterable[_Fragment]) -> Iterator[Trace]:
-    headers: dict[int, _Fragment] = {}
-    stamps: dict[int, dict[tuple[str, int], None]] = defaultdict(dict)
-    for fragment in fragments:
-        if fragment.model_name is not None:
-            headers[fragment.id] = fragment
-        for stamp in fragment.timestamps:
-            # A dict keeps the order and drops an event that was written twice.
-            stamps[fragment.id][event_name(stamp.name), stamp.ns] = None
-    for trace_id, events in stamps.items():
-        yield _trace(trace_id, headers.get(trace_id), tuple(events))
-
-
-def _trace(trace_id: int, header: _Fragment | None, events: tuple[tuple[str, int], ...]) -> Trace:
+def _trace(key: int, header: Fragment | None, events: Sequence[tuple[str, int]]) -> Trace:
+    # A dict keeps the order and drops an event that was written twice.
+    once = tuple(dict.fromkeys(events))
     if header is None:
-        return Trace(trace_id, events)
+        return Trace(key, once)
     return Trace(
-        trace_id,
-        events,
+        key,
+        once,
         model=header.model_name,
         model_version=header.model_version,
         request_id=header.request_id or None,
         parent_id=header.parent_id or None,
     )
-
-
-def event_name(written: str) -> str:
-    """Today's name of an event: older servers wrote `request handler start` and the like."""
-    if written.isupper():
-        return written
-    name = written.upper().replace("WAIT/READ", "WAITREAD").replace(" ", "_")
-    return _OLD_NAMES.get(name, name)
