@@ -6,10 +6,19 @@ own ending, the gateway's record and the client's log, so it is a selector and n
 
 from ingest.models.calls import ClientCall
 from ingest.models.counters import CounterSample, CounterSeries
-from ingest.models.engine import EngineAttempt, EngineSpan
+from ingest.models.engine import EngineAttempt, EngineHeader, EngineModel, EngineSpan
 from ingest.models.inbox import Batch
 from ingest.models.requests import RequestRow
-from ingest.models.rollups import RollupDelta
+from ingest.models.rollups import (
+    DimensionValue,
+    EdgeRollup,
+    EdgeStep,
+    RollupCell,
+    RollupDelta,
+    RollupHour,
+    RollupStep,
+    RollupStream,
+)
 from ingest.models.routes import EngineRoute
 from ingest.models.servers import ServerChange, TritonServer
 from ingest.models.sources import Source
@@ -19,12 +28,21 @@ __all__ = [
     "Batch",
     "ClientCall",
     "CounterSample",
+    "DimensionValue",
+    "EdgeRollup",
+    "EdgeStep",
     "CounterSeries",
     "EngineAttempt",
+    "EngineHeader",
+    "EngineModel",
     "EngineRoute",
     "EngineSpan",
     "RequestRow",
+    "RollupCell",
     "RollupDelta",
+    "RollupHour",
+    "RollupStep",
+    "RollupStream",
     "ServerChange",
     "Source",
     "SourceBoot",

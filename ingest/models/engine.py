@@ -1,6 +1,7 @@
 """What engines tell of themselves: spans and executions."""
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from ingest.models.sources import Source
@@ -69,6 +70,9 @@ class EngineAttempt(models.Model):
     output_tokens = models.IntegerField(null=True)
     # Whether the input tokens include the cached ones; empty where nobody said.
     input_convention = models.CharField(max_length=32, blank=True, default="")
+    # The engine's own number of this execution and of the one that called it, in a trace file.
+    engine_id = models.BigIntegerField(null=True)
+    parent_engine_id = models.BigIntegerField(null=True)
     received_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -76,8 +80,54 @@ class EngineAttempt(models.Model):
             models.UniqueConstraint(fields=["source", "key"], name="engine_attempt_once"),
         ]
         indexes = [
+            # What a later part of a trace file is joined with: the execution, and its family.
+            models.Index(
+                fields=["source", "engine_id"],
+                condition=Q(engine_id__isnull=False),
+                name="engine_attempt_by_number",
+            ),
+            models.Index(
+                fields=["source", "parent_engine_id"],
+                condition=Q(parent_engine_id__isnull=False),
+                name="engine_attempt_by_parent",
+            ),
             # Joining requests with what the engine saw of them.
             models.Index(fields=["product", "attempt_id"], name="engine_attempt_by_id"),
-            # The Attempts page.
+            # The Attempts page, and what is past retention.
             models.Index(fields=["product", "-received_at", "-id"], name="engine_attempt_newest"),
+        ]
+
+
+class EngineHeader(models.Model):
+    """Who an execution is, where no stamp of it has come yet: its file was cut between the two."""
+
+    source = models.ForeignKey(Source, models.PROTECT, related_name="+")
+    engine_id = models.BigIntegerField()
+    model = models.CharField(max_length=256)
+    version = models.IntegerField(null=True)
+    attempt_id = models.CharField(max_length=256, blank=True, default="")
+    parent_engine_id = models.BigIntegerField(null=True)
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["source", "engine_id"], name="engine_header_once"),
+        ]
+
+
+class EngineModel(models.Model):
+    """What the executions of one server run have shown of a model; each is true for good.
+
+    One that calls others and never computes is an ensemble, which alone tells an ensemble that
+    failed before its first step from a model whose request timed out in the queue.
+    """
+
+    source = models.ForeignKey(Source, models.PROTECT, related_name="+")
+    model = models.CharField(max_length=256)
+    calls_others = models.BooleanField(default=False)
+    computes = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["source", "model"], name="engine_model_once"),
         ]
