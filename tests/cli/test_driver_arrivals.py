@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from orchid.cli.demo.arrivals import DemoRequest, requests
-from orchid.formats import azure
-from orchid.formats.azure import Arrival
+from orchid.formats.arrivals import azure
+from orchid.formats.arrivals.shape import Arrival
 
 SECOND_NS = 1_000_000_000
 
@@ -48,7 +48,7 @@ def test_the_same_seed_offers_the_same_and_another_seed_another_mix() -> None:
 
 
 def test_the_three_gated_segments_are_about_equal(examples: Path) -> None:
-    slice_ = azure.read((examples / "traces/azure-conversation-1000.csv").read_bytes()).records
+    slice_ = azure.read((examples / "traces/azure-conversation-1000.csv").read_bytes()).arrivals
     offered = take(3000, list(slice_), rate=25)
     shares = Counter(segment(request) for request in offered)
     assert set(shares) == {"assistant-standard", "assistant-premium", "extraction-standard"}
@@ -56,7 +56,7 @@ def test_the_three_gated_segments_are_about_equal(examples: Path) -> None:
 
 
 def test_a_client_asks_for_a_cap_that_holds_its_answer(examples: Path) -> None:
-    slice_ = azure.read((examples / "traces/azure-conversation-1000.csv").read_bytes()).records
+    slice_ = azure.read((examples / "traces/azure-conversation-1000.csv").read_bytes()).arrivals
     offered = take(1000, list(slice_))
     assert all(request.answer_tokens <= request.max_output_tokens <= 1024 for request in offered)
 

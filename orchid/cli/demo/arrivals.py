@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from orchid.formats.azure import Arrival
+from orchid.formats.arrivals.shape import Arrival
 
 LONG_PROMPT_TOKENS = 2048
 # What a client asks for: the smallest of the usual caps that holds its answer.

@@ -21,7 +21,7 @@ from orchid.cli.demo.arrivals import DemoRequest, requests
 from orchid.cli.demo.edgeclient import Edge
 from orchid.cli.demo.traffic import Driver
 from orchid.cli.output import json_option, show
-from orchid.formats import azure
+from orchid.formats.arrivals import azure
 
 SLICE = "examples/traces/azure-conversation-1000.csv"
 DEADLINE_MS = 1500.0
@@ -83,10 +83,10 @@ def traffic(
     Arrivals and lengths are a recorded slice of a production service, scaled to --rate a second.
     With ORCHID_URL and ORCHID_TOKEN set, the servers' trace files go to the control plane too.
     """
-    reading = azure.read((root / SLICE).read_bytes())
+    trace = azure.read((root / SLICE).read_bytes())
     var = Path(os.environ.get("ORCHID_VAR", root / "var"))
     port = os.environ.get("ORCHID_EDGE_PORT", "8471")
-    arriving = requests(reading.records, rate, seed)
+    arriving = requests(trace.arrivals, rate, seed)
     summary = asyncio.run(_drive(edge_url or f"http://127.0.0.1:{port}", var, arriving, seconds))
     show(summary, lambda: in_words(summary), as_json=as_json)
 
