@@ -1,4 +1,4 @@
-"""What a person fills in to bring a file."""
+"""What a person fills in to bring a file, and to say which route a model stands for."""
 
 from typing import Any
 
@@ -67,3 +67,12 @@ class UploadForm(forms.Form):
             data["anchor_monotonic_ns"],
             data["anchor_unix_ns"],
         )
+
+
+class MappingForm(forms.Form):
+    """A model and its route; `version` is of the mapping that the page showed, if it showed one."""
+
+    model = forms.CharField(max_length=256)
+    route = forms.CharField(max_length=80)
+    source = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    version = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, F, Max, Min, Sum
 from django.db.models.functions import Coalesce, Greatest
 
 from ingest.models import Batch, SourceBoot
-from ingest.services.inbox import MAX_WAITING
 from ingest.states import BatchStatus
 from policies.models import Product
 
@@ -46,7 +46,7 @@ def inbox_state(product: Product) -> InboxState:
         count=Count("pk"), oldest=Min("received_at")
     )
     aside = mine.filter(status=BatchStatus.SET_ASIDE).count()
-    return InboxState(waiting["count"], MAX_WAITING, waiting["oldest"], aside)
+    return InboxState(waiting["count"], settings.INBOX.product_batches, waiting["oldest"], aside)
 
 
 def backlogs(product: Product) -> dict[int, Backlog]:

@@ -12,7 +12,7 @@ from controlplane.errors import NotFound
 from ingest.models import Batch, RequestRow, Source, SourceTally
 from ingest.selectors.backlog import Backlog, backlogs
 from ingest.services.tallies import KEPT_MINUTES, minute_of
-from ingest.states import SourceKind
+from ingest.states import BatchStatus, SourceKind
 from policies.models import Product
 
 #: An edge sends at least every 5 s; past this it is silent and no longer holds the watermark.
@@ -171,6 +171,11 @@ def batches(product: Product, source_pk: int | None = None) -> QuerySet[Batch]:
     """Batches without their bodies; page them newest first by (received_at, id)."""
     found = Batch.objects.filter(product=product).defer("body").select_related("source")
     return found if source_pk is None else found.filter(source_id=source_pk)
+
+
+def set_aside(product: Product, limit: int = 10) -> list[Batch]:
+    """The newest batches that wait for somebody to try them again."""
+    return list(batches(product).filter(status=BatchStatus.SET_ASIDE).order_by("-pk")[:limit])
 
 
 def batch_of(product: Product, **lookup: Any) -> Batch:

@@ -11,9 +11,14 @@ from accounts.guard import Permission, may, page
 from controlplane.web import HtmxRequest, render_page
 from ingest import selectors, services
 from ingest.forms import UploadForm
+from ingest.models import Source
+from ingest.selectors.sources import Refusal
+from ingest.views.engine import mapping_context
 from policies import selectors as policies
 
 GZIP_MAGIC = b"\x1f\x8b"
+#: Reasons that the page lists; the batches have the rest.
+SHOWN_REFUSALS = 12
 
 
 @require_GET
@@ -46,16 +51,37 @@ def upload(request: HtmxRequest, slug: str) -> HttpResponse:
 
 def _sources(request: HtmxRequest, slug: str, form: UploadForm, status: int = 200) -> HttpResponse:
     product = policies.product(slug)
+    rows = selectors.sources(product)
     context = {
         "product": product,
-        "rows": selectors.sources(product),
+        "rows": rows,
+        "refused": refused(rows),
+        "set_aside": selectors.set_aside(product),
+        "inbox": selectors.inbox_state(product),
         "watermark": selectors.watermark(product),
         "form": form,
         "may_ingest": may(request.actor, Permission.INGEST, slug),
     }
+    if not request.htmx:
+        context |= _beside(request, slug)
     return render_page(
         request, "ingest/sources.html", "ingest/_sources.html", context, status=status
     )
+
+
+def _beside(request: HtmxRequest, slug: str) -> dict[str, object]:
+    """What stands on the page and is not refreshed with its list."""
+    return {
+        **mapping_context(request, slug),
+        "site": request.build_absolute_uri("/").rstrip("/"),
+        "may_administer": may(request.actor, Permission.ADMINISTER, slug),
+    }
+
+
+def refused(rows: list[selectors.SourceRow]) -> list[tuple[Source, Refusal]]:
+    """Reasons of every source, the most frequent first."""
+    found = [(row.source, one) for row in rows for one in row.refusals]
+    return sorted(found, key=lambda pair: -pair[1].count)[:SHOWN_REFUSALS]
 
 
 @require_GET
