@@ -14,13 +14,24 @@ def process_batch(batch_pk: int) -> None:
     process(batch_pk)
 
 
+@shared_task(name="ingest.derive_attempts")
+def derive_attempts(source_pk: int) -> None:
+    """Work out what new spans of a source say. Safe to run twice, and safe to kill."""
+    from ingest.services.derived import derive
+
+    derive(source_pk)
+
+
 @shared_task(name="ingest.sweep")
 def sweep() -> None:
     """Send again what no worker has taken."""
+    from ingest.services.derived import forgotten
     from ingest.services.processing import waiting_batches
 
     for batch_pk in waiting_batches(timezone.now()):
         process_batch.delay(batch_pk)
+    for source_pk in forgotten(timezone.now()):
+        derive_attempts.delay(source_pk)
 
 
 @shared_task(name="ingest.compact")

@@ -31,11 +31,11 @@ class Traces(APIView):
         sender = sender_of(request)
         media = (request.content_type or "").partition(";")[0].strip().lower()
         reading = _spans(media, decoded(body_of(request, MAX_BODY), encoding_of(request)))
-        store_spans(sender.product, SourceKey(SourceKind.OTLP, sender.name), reading.records)
+        store_spans(sender.product, SourceKey(SourceKind.OTLP, sender.name), reading)
         return _otlp_answer(media, reading.lost)
 
 
-def _spans(media: str, body: bytes) -> Reading[otlp.Span]:
+def _spans(media: str, body: bytes) -> Reading[otlp.Packed]:
     readers = {JSON: otlp.read_json, PROTOBUF: otlp.read_protobuf}
     if media not in readers:
         raise BadInput("unsupported_media", f"Send {PROTOBUF} or {JSON}.", status=415)

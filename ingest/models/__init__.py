@@ -6,7 +6,7 @@ own ending, the gateway's record and the client's log, so it is a selector and n
 
 from ingest.models.calls import ClientCall
 from ingest.models.counters import CounterSample, CounterSeries
-from ingest.models.engine import EngineAttempt, EngineHeader, EngineModel, EngineSpan
+from ingest.models.engine import EngineAttempt, EngineHeader, EngineModel
 from ingest.models.inbox import Batch
 from ingest.models.requests import RequestRow
 from ingest.models.rollups import (
@@ -22,6 +22,7 @@ from ingest.models.rollups import (
 from ingest.models.routes import EngineRoute
 from ingest.models.servers import ServerChange, TritonServer
 from ingest.models.sources import Source
+from ingest.models.spans import EngineSpan, TouchedTraces
 from ingest.models.tallies import SourceBoot, SourceTally
 
 __all__ = [
@@ -47,5 +48,6 @@ __all__ = [
     "Source",
     "SourceBoot",
     "SourceTally",
+    "TouchedTraces",
     "TritonServer",
 ]

@@ -9,29 +9,6 @@ from ingest.states import Clock, EngineSystem
 from policies.models import Product
 
 
-class EngineSpan(models.Model):
-    """One OpenTelemetry span; a trace may arrive over several bodies, children first."""
-
-    source = models.ForeignKey(Source, models.PROTECT, related_name="+")
-    trace_id = models.CharField(max_length=32)
-    span_id = models.CharField(max_length=16)
-    parent_span_id = models.CharField(max_length=16, blank=True, default="")
-    name = models.CharField(max_length=256)
-    start_ns = models.BigIntegerField()
-    end_ns = models.BigIntegerField()
-    service = models.CharField(max_length=256, blank=True, default="")
-    attributes = models.JSONField()
-    events = models.JSONField()
-    received_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["source", "trace_id", "span_id"], name="engine_span_once"
-            ),
-        ]
-
-
 class EngineAttempt(models.Model):
     """One execution inside an engine, as the engine itself saw it."""
 

@@ -24,6 +24,7 @@ _BY_ENDING = {
     Ending.QUEUE_FULL: "rejected",
     Ending.CANCELLED: "cancelled",
     Ending.UNFINISHED: "",
+    Ending.FAILED: "failed",
 }
 
 

@@ -1,102 +1,94 @@
-"""OTLP spans to rows, and the attempts that the spans known so far make.
+"""OTLP spans to rows, while their sender waits.
 
 Decoded in the request, because OTLP's partial success is part of its answer: the sender hears 200
-only when the spans are stored.
+only when the spans are stored. What they mean is worked out by a worker, from a row that names the
+traces they belong to.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any
+import logging
+from datetime import datetime
+from itertools import islice
 
+from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
-from ingest.models import EngineAttempt, EngineSpan, Source
-from ingest.services.attempts import attempt_of, upsert
-from ingest.services.inbox import SourceKey, source_for
-from ingest.states import Clock
-from orchid.formats.otlp import Span
-from orchid.formats.triton_phases import children
-from orchid.formats.triton_spans import SpanTrace, traces
+from controlplane.errors import TooMany, retry_after
+from ingest import tasks
+from ingest.models import Source, TouchedTraces
+from ingest.services import span_rows, tallies
+from ingest.services.inbox import SourceKey
+from ingest.services.stored import RejectedPiece
+from orchid.formats.otlp import Packed
+from orchid.formats.reading import Lost, Reading
 from policies.models import Product
 
+logger = logging.getLogger(__name__)
 
-@transaction.atomic
-def store_spans(product: Product, source_key: SourceKey, spans: Iterable[Span]) -> int:
-    """Store spans; how many are new. A span that comes again changes nothing."""
-    source = source_for(product, source_key)
-    rows = [_row(source, span) for span in spans]
-    touched = {row.trace_id for row in rows}
-    known = EngineSpan.objects.filter(source=source, trace_id__in=touched)
-    before = known.count()
-    EngineSpan.objects.bulk_create(rows, ignore_conflicts=True, batch_size=1000)
-    upsert(_attempts(source, touched))
-    return known.all().count() - before
+#: Rejected spans of one body that are looked at for the source's reasons; the count has all.
+NAMED = 200
 
 
-def _row(source: Source, span: Span) -> EngineSpan:
-    return EngineSpan(
-        source=source,
-        trace_id=span.trace_id,
-        span_id=span.span_id,
-        parent_span_id=span.parent_span_id or "",
-        name=_text(span.name),
-        start_ns=span.start_ns,
-        end_ns=span.end_ns,
-        service=_text(span.service),
-        attributes={key: _text(value) for key, value in span.attributes.items()},
-        events=[[_text(name), ns] for name, ns in span.events],
+def store_spans(
+    product: Product, key: SourceKey, reading: Reading[Packed], now: datetime | None = None
+) -> int:
+    """Store the spans of one body in one transaction; how many are new.
+
+    A span that comes again changes nothing. Raises TooMany when too many bodies of this sender
+    wait for their attempts.
+    """
+    at = now or timezone.now()
+    source, _ = Source.objects.get_or_create(
+        product=product, kind=key.kind, name=key.name, server_run=key.server_run
     )
+    _refuse_when_behind(source)
+    span_rows.ensure_days(span_rows.days_of(reading.records, at))
+    with transaction.atomic():
+        new = span_rows.store(source.pk, reading.records, at)
+        if new:
+            _touch(source, reading.records)
+        Source.objects.filter(pk=source.pk).update(last_seen_at=at)
+        tallies.add(source.pk, _tally(reading, new), at)
+    return new
 
 
-def _text(value: Any) -> Any:
-    """PostgreSQL stores no NUL."""
-    return value.replace("\x00", "") if isinstance(value, str) else value
-
-
-def _attempts(source: Source, trace_ids: Iterable[str]) -> list[EngineAttempt]:
-    rows = EngineSpan.objects.filter(source=source, trace_id__in=list(trace_ids))
-    found = traces(_span(row) for row in rows)
-    return [attempt for group in _by_trace(found).values() for attempt in _of_trace(source, group)]
-
-
-def _span(row: EngineSpan) -> Span:
-    return Span(
-        trace_id=row.trace_id,
-        span_id=row.span_id,
-        parent_span_id=row.parent_span_id or None,
-        name=row.name,
-        start_ns=row.start_ns,
-        end_ns=row.end_ns,
-        service=row.service,
-        attributes=row.attributes,
-        events=tuple((name, ns) for name, ns in row.events),
-    )
-
-
-def _by_trace(found: Iterable[SpanTrace]) -> dict[str, list[SpanTrace]]:
-    groups: dict[str, list[SpanTrace]] = defaultdict(list)
-    for one in found:
-        groups[one.trace_id].append(one)
-    return groups
-
-
-def _of_trace(source: Source, group: list[SpanTrace]) -> list[EngineAttempt]:
-    below = children(one.trace for one in group)
-    keys = {one.trace.id: _key(one) for one in group}
-    return [
-        attempt_of(
-            source,
-            one.trace,
-            key=_key(one),
-            parent_key=keys.get(one.trace.parent_id or 0, ""),
-            clock=Clock.UNIX,
-            its_children=below.get(one.trace.id, ()),
-            composite=one.trace.id in below,
+def _refuse_when_behind(source: Source) -> None:
+    most = settings.INBOX.product_batches
+    if TouchedTraces.objects.filter(source=source)[most:].exists():
+        raise TooMany(
+            "inbox_full",
+            f"Spans of {most} bodies wait to be read; send these again after Retry-After.",
+            headers=retry_after(3, 10),
         )
-        for one in group
-        if one.trace.events
-    ]
 
 
-def _key(one: SpanTrace) -> str:
-    return f"{one.trace_id}:{one.span_id}"
+def _touch(source: Source, spans: list[Packed]) -> None:
+    """Name the traces for a worker. The row is the truth: a lost task is swept up later."""
+    traces = b"".join({span.trace_id for span in spans})
+    TouchedTraces.objects.create(source=source, trace_ids=traces)
+    transaction.on_commit(lambda: _enqueue(source.pk))
+
+
+def _enqueue(source_pk: int) -> None:
+    try:
+        tasks.derive_attempts.delay(source_pk)
+    except Exception:
+        # The spans are stored and the sender must hear so: the sweep finds them within seconds.
+        logger.exception("spans of source %s are stored but their task was not sent", source_pk)
+
+
+def _tally(reading: Reading[Packed], new: int) -> tallies.Tally:
+    return tallies.Tally(
+        stored=new,
+        repeated=len(reading.records) - new,
+        rejected=len(reading.lost),
+        dropped_text=reading.dropped_text,
+        pieces=[_piece(lost) for lost in islice(reading.lost, NAMED)],
+        batches=1,
+    )
+
+
+def _piece(lost: Lost) -> RejectedPiece:
+    """A body has no lines, and its bytes are packed: a span is named by its place among them."""
+    message = f"span {lost.offset + 1} of its body: {lost.reason}"
+    return RejectedPiece(code="span_rejected", message=message)

@@ -21,6 +21,8 @@ class Ending(StrEnum):
     QUEUE_FULL = "queue_full"
     CANCELLED = "cancelled"
     UNFINISHED = "unfinished"
+    #: Never of Triton: a caller's span says that its call failed.
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)

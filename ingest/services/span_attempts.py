@@ -1,0 +1,117 @@
+"""The spans of one trace to engine attempts, by whichever convention they were written."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ingest.models import EngineAttempt, Source
+from ingest.services.attempts import attempt_of
+from ingest.states import Clock, EngineSystem
+from orchid.formats import gen_ai, triton_spans, vllm_spans
+from orchid.formats.gen_ai import ModelCall
+from orchid.formats.otlp import Span
+from orchid.formats.triton_phases import Ending, children
+from orchid.formats.triton_spans import SpanTrace
+
+
+def attempts_of(source: Source, spans: Sequence[Span]) -> list[EngineAttempt]:
+    """Executions in Triton and calls of models; a summary of calls is neither."""
+    executions = triton_spans.traces(spans)
+    own = {one.span_id for one in executions}
+    by_id = {span.span_id: span for span in spans}
+    calls = [
+        _call(source, call, _above(call.span, by_id, own))
+        for call in gen_ai.calls(spans)
+        if not call.summary and call.span.span_id not in own
+    ]
+    return [*_of_triton(source, executions), *calls, *_bare(source, spans, by_id, own)]
+
+
+def summaries_of(spans: Sequence[Span]) -> list[str]:
+    """Keys of the spans that only repeat what the calls below them say."""
+    return [key_of(call.span) for call in gen_ai.calls(spans) if call.summary]
+
+
+def key_of(span: Span) -> str:
+    return f"{span.trace_id}:{span.span_id}"
+
+
+def _of_triton(source: Source, group: Sequence[SpanTrace]) -> Iterator[EngineAttempt]:
+    below = children(one.trace for one in group)
+    keys = {one.trace.id: f"{one.trace_id}:{one.span_id}" for one in group}
+    for one in group:
+        if one.trace.events:
+            yield attempt_of(
+                source,
+                one.trace,
+                key=f"{one.trace_id}:{one.span_id}",
+                parent_key=keys.get(one.trace.parent_id or 0, ""),
+                clock=Clock.UNIX,
+                its_children=below.get(one.trace.id, ()),
+                composite=one.trace.id in below,
+            )
+
+
+def _bare(
+    source: Source, spans: Sequence[Span], by_id: Mapping[str, Span], own: set[str]
+) -> Iterator[EngineAttempt]:
+    """vLLM's spans without token counts: an execution still, with what it cost unknown."""
+    for span in spans:
+        if vllm_spans.is_request(span) and not gen_ai.is_call(span) and span.span_id not in own:
+            call = gen_ai.call_of(span)
+            yield _call(source, call, _above(span, by_id, own))
+
+
+def _call(source: Source, call: ModelCall, parent_key: str) -> EngineAttempt:
+    span, usage = call.span, call.usage
+    row = EngineAttempt(
+        product_id=source.product_id,
+        source=source,
+        key=key_of(span),
+        parent_key=parent_key,
+        attempt_id=_name(call.attempt_id),
+        model=_name(call.model or span.service),
+        clock=Clock.UNIX,
+        first_ns=span.start_ns,
+        events=len(span.events),
+        ending=Ending.FAILED if span.failed else Ending.ANSWERED,
+        composite=False,
+        responses=0 if span.failed else 1,
+        stamps=sorted(([_name(name), ns] for name, ns in span.events), key=lambda one: one[1]),
+        system=EngineSystem.GEN_AI,
+        request_ms=(span.end_ns - span.start_ns) / 1e6,
+        first_token_ms=call.first_token_ms,
+        input_tokens=usage.input_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        output_tokens=usage.output_tokens,
+        input_convention=usage.convention,
+    )
+    if vllm_spans.is_request(span):
+        _add_latencies(row, span)
+    return row
+
+
+def _add_latencies(row: EngineAttempt, span: Span) -> None:
+    """vLLM's own clocks, the span around them as the frontend's time."""
+    told = vllm_spans.latencies(span)
+    row.system = EngineSystem.VLLM
+    row.frontend_ms = row.request_ms
+    row.request_ms = row.request_ms if told.request_ms is None else told.request_ms
+    row.queue_ms, row.first_token_ms = told.queue_ms, told.first_token_ms
+    row.compute_ms = told.model_ms
+
+
+def _above(span: Span, by_id: Mapping[str, Span], own: set[str]) -> str:
+    """Key of the Triton execution that the call ran in, if any."""
+    seen = {span.span_id}
+    at = span.parent_span_id
+    while at in by_id and at not in seen:
+        if at in own:
+            return key_of(by_id[at])
+        seen.add(at)
+        at = by_id[at].parent_span_id
+    return ""
+
+
+def _name(text: str) -> str:
+    """PostgreSQL stores no NUL."""
+    return text.replace("\x00", "")[:256]

@@ -1,0 +1,145 @@
+"""Spans straight into their table: one COPY of ready bytes, a stage only where one came before."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from struct import pack
+from typing import Any
+
+from django.db import connection, transaction
+from psycopg import errors
+
+from ingest.services.partitions import AHEAD, RETENTION
+from orchid.formats.otlp import Packed
+
+#: A span of a day of its own: (days since 1970, span).
+Dated = tuple[int, Packed]
+
+_DAY_NS = 86_400 * 10**9
+_EPOCH = date(1970, 1, 1)
+_POSTGRES_EPOCH = date(2000, 1, 1).toordinal() - _EPOCH.toordinal()
+_COLUMNS = "day, source_id, trace_id, span_id, service, body"
+# PostgreSQL's binary COPY: a signature, flags and an empty extension; the end is a count of -1.
+_BEGIN, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+_EIGHT = pack(">i", 8)
+
+
+def store(source_pk: int, spans: Sequence[Packed], now: datetime) -> int:
+    """Store what is not there yet, in the caller's transaction; how many were new."""
+    first, last = _window(now)
+    usual = [(day, span) for span in spans if first <= (day := span.start_ns // _DAY_NS) <= last]
+    if len(usual) == len(spans):
+        return _insert(source_pk, usual)
+    outside = [span for span in spans if not first <= span.start_ns // _DAY_NS <= last]
+    return _insert(source_pk, usual) + _insert_outside(source_pk, outside, now)
+
+
+def days_of(spans: Iterable[Packed], now: datetime) -> set[date]:
+    """The days whose partitions these spans go to."""
+    first, last = _window(now)
+    days = {span.start_ns // _DAY_NS for span in spans}
+    inside = {day for day in days if first <= day <= last}
+    extra = {now.date()} if inside != days else set()
+    return {_EPOCH + timedelta(days=day) for day in inside} | extra
+
+
+def ensure_days(days: Iterable[date]) -> None:
+    """Make the partitions of these days; the function in the database runs as the tables' owner."""
+    with connection.cursor() as cursor:
+        for day in sorted(days):
+            cursor.execute("SELECT ingest_ensure_span_day(%s)", [day])
+
+
+def keep_days(now: datetime) -> None:
+    """The partitions of today and the two days to come; none past retention."""
+    ensure_days(now.date() + timedelta(days=ahead) for ahead in range(3))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT ingest_drop_span_days_before(%s)", [now.date() - RETENTION])
+
+
+def _window(now: datetime) -> tuple[int, int]:
+    """First and last day, since 1970, on which a span's own start decides where it lies."""
+    first, last = (now - RETENTION).date(), (now + AHEAD).astimezone(UTC).date()
+    return (first - _EPOCH).days, (last - _EPOCH).days
+
+
+def _insert_outside(source_pk: int, spans: Sequence[Packed], now: datetime) -> int:
+    """Old recordings, and hosts whose clock is elsewhere: such spans lie on the day they came.
+
+    So they are kept as long as any other. The key has the day in it, so that whether one was here
+    on an earlier day is asked first, one body of a source at a time.
+    """
+    day = (now.date() - _EPOCH).days
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('ingest_span'), %s)", [source_pk])
+        cursor.execute(
+            "SELECT trace_id, span_id FROM ingest_span"
+            " WHERE source_id = %s AND trace_id = ANY(%s::uuid[])",
+            [source_pk, list({span.trace_id.hex() for span in spans})],
+        )
+        known = {(trace.bytes, _unsigned(span)) for trace, span in cursor.fetchall()}
+    new = [span for span in spans if (span.trace_id, span.span_id) not in known]
+    return _insert(source_pk, [(day, span) for span in new])
+
+
+def _unsigned(span_id: int) -> bytes:
+    return span_id.to_bytes(8, "big", signed=True)
+
+
+def _insert(source_pk: int, spans: Sequence[Dated]) -> int:
+    if not spans:
+        return 0
+    block = binary_rows(source_pk, spans)
+    with connection.cursor() as cursor:
+        try:
+            with transaction.atomic():
+                _copy(cursor, "ingest_span", block)
+        except errors.UniqueViolation:
+            return _through_a_stage(cursor, block)
+    return len(spans)
+
+
+def binary_rows(source_pk: int, spans: Iterable[Dated]) -> bytes:
+    """Rows as PostgreSQL's binary COPY takes them: a length before each value, no escapes."""
+    parts = [_BEGIN]
+    heads: dict[int, bytes] = {}
+    services: dict[str, bytes] = {}
+    for day, span in spans:
+        head = heads.get(day) or heads.setdefault(day, _head(source_pk, day))
+        service = services.get(span.service) or services.setdefault(
+            span.service, _text(span.service)
+        )
+        size = len(span.body).to_bytes(4, "big")
+        parts += (head, span.trace_id, _EIGHT, span.span_id, service, size, span.body)
+    parts.append(_END)
+    return b"".join(parts)
+
+
+def _head(source_pk: int, day: int) -> bytes:
+    """What comes before a trace id: the count of columns, day, source, and the id's length."""
+    return pack(">hiiiqi", 6, 4, day - _POSTGRES_EPOCH, 8, source_pk, 16)
+
+
+def _text(value: str) -> bytes:
+    """PostgreSQL's text holds no NUL."""
+    encoded = value.replace("\x00", "").encode()
+    return pack(">i", len(encoded)) + encoded
+
+
+def _copy(cursor: Any, table: str, block: bytes) -> None:
+    with cursor.copy(f"COPY {table} ({_COLUMNS}) FROM STDIN (FORMAT binary)") as copy:
+        copy.write(block)
+
+
+def _through_a_stage(cursor: Any, block: bytes) -> int:
+    cursor.execute(
+        "CREATE TEMP TABLE ingest_span_stage ON COMMIT DROP AS"
+        f" SELECT {_COLUMNS} FROM ingest_span LIMIT 0"
+    )
+    _copy(cursor, "ingest_span_stage", block)
+    cursor.execute(
+        f"INSERT INTO ingest_span ({_COLUMNS}) SELECT {_COLUMNS} FROM ingest_span_stage"  # noqa: S608
+        " ON CONFLICT DO NOTHING"
+    )
+    new: int = cursor.rowcount
+    cursor.execute("DROP TABLE ingest_span_stage")
+    return new
