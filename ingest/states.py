@@ -36,6 +36,18 @@ class BatchStatus(models.TextChoices):
     SET_ASIDE = "set_aside", "Set aside"
 
 
+class RollupBy(models.TextChoices):
+    CELL = "cell", "By segment, route and manifest"
+    TENANT = "tenant", "By tenant"
+
+
+class CountedBy(models.TextChoices):
+    """What an edge sent of a step to have its requests counted."""
+
+    RECORDS = "records", "Its records"
+    ROLLUPS = "rollups", "Its rollups"
+
+
 class Clock(models.TextChoices):
     """What the stamps of an engine attempt count from."""
 
@@ -95,10 +107,29 @@ class WarmUp(models.TextChoices):
     ALL = "all", "All"
 
 
+class TrialLoop(models.TextChoices):
+    """How a trial made its load."""
+
+    UNKNOWN = "", "Not told"
+    OPEN = "open", "Open loop (a rate)"
+    CLOSED = "closed", "Closed loop (a concurrency)"
+
+
+class TraceHolds(models.TextChoices):
+    """What a trace of traffic has."""
+
+    ARRIVALS = "arrivals", "Arrivals"
+    LENGTHS = "lengths", "Lengths without arrivals"
+    RATES = "rates", "Rates by window"
+    DISTRIBUTIONS = "distributions", "Lengths by window"
+
+
 #: Kinds that arrive as whole files; an edge's records and OTLP have routes of their own.
 FILE_KINDS = (
     SourceKind.TRITON_TRACE,
     SourceKind.CLIENT_LOG,
     SourceKind.STATISTICS,
     SourceKind.METRICS,
+    SourceKind.TRIAL,
+    SourceKind.ARRIVALS,
 )

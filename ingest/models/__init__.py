@@ -24,8 +24,10 @@ from ingest.models.servers import ServerChange, TritonServer
 from ingest.models.sources import Source
 from ingest.models.spans import EngineSpan, TouchedTraces
 from ingest.models.tallies import SourceBoot, SourceTally
+from ingest.models.trials import ArrivalTrace, Trial
 
 __all__ = [
+    "ArrivalTrace",
     "Batch",
     "ClientCall",
     "CounterSample",
@@ -49,5 +51,6 @@ __all__ = [
     "SourceBoot",
     "SourceTally",
     "TouchedTraces",
+    "Trial",
     "TritonServer",
 ]

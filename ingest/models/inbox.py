@@ -26,6 +26,8 @@ class Batch(models.Model):
     first_seq = models.PositiveBigIntegerField(null=True)
     last_seq = models.PositiveBigIntegerField(null=True)
     watermark = models.DateTimeField(null=True)
+    # What the sender said of a whole file beside its content: title, format, facts of a trial.
+    declared = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     received_at = models.DateTimeField(default=timezone.now)
     done_at = models.DateTimeField(null=True)
     status = models.CharField(max_length=16, choices=BatchStatus, default=BatchStatus.RECEIVED)

@@ -3,8 +3,9 @@
 import hashlib
 import logging
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -38,12 +39,16 @@ class SourceKey:
 
 @dataclass(frozen=True)
 class BatchMeta:
-    """Where the batch lies in its sender's sequence; an idle edge sends one with no records."""
+    """Where the batch lies in its sender's sequence; an idle edge sends one with no records.
+
+    `declared` is what the sender of a whole file said of it.
+    """
 
     boot_id: str = ""
     first_seq: int | None = None
     last_seq: int | None = None
     watermark: datetime | None = None
+    declared: dict[str, Any] = field(default_factory=dict)
 
 
 def accept(

@@ -18,7 +18,7 @@ from accounts.services import record
 from controlplane.errors import Conflict, Problem
 from ingest import tasks
 from ingest.models import Batch
-from ingest.services import calls, counters, requests, tallies, traces
+from ingest.services import calls, counters, requests, tallies, traces, trials
 from ingest.services.encoding import decoded
 from ingest.services.stored import Stored
 from ingest.services.watermark import advance
@@ -38,6 +38,8 @@ READERS: dict[str, Callable[[Batch, bytes], Stored]] = {
     SourceKind.CLIENT_LOG: calls.store,
     SourceKind.STATISTICS: counters.store_statistics,
     SourceKind.METRICS: counters.store_metrics,
+    SourceKind.TRIAL: trials.store_trial,
+    SourceKind.ARRIVALS: trials.store_arrivals,
 }
 
 
