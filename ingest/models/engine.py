@@ -68,6 +68,12 @@ class EngineAttempt(models.Model):
                 condition=Q(parent_engine_id__isnull=False),
                 name="engine_attempt_by_parent",
             ),
+            # What an execution called, for the picture of its request.
+            models.Index(
+                fields=["source", "parent_key"],
+                condition=~Q(parent_key=""),
+                name="engine_attempt_by_caller",
+            ),
             # Joining requests with what the engine saw of them.
             models.Index(fields=["product", "attempt_id"], name="engine_attempt_by_id"),
             # The Attempts page, and what is past retention.
