@@ -1,17 +1,22 @@
 """Background work: count batches, find forgotten ones, keep partitions and rollups in shape."""
 
+from datetime import timedelta
 from typing import Any
 
 from celery import shared_task
 from django.utils import timezone
 
+#: What one message counts before others have their turn.
+DRAINED, DRAIN_FOR = 20, timedelta(seconds=1)
 
-@shared_task(name="ingest.process_batch")
-def process_batch(batch_pk: int) -> None:
-    """Count one batch. Safe to run twice, and safe to kill."""
-    from ingest.services.processing import process
 
-    process(batch_pk)
+@shared_task(name="ingest.drain")
+def drain() -> None:
+    """Count batches that wait. Safe to run twice, and safe to kill."""
+    from ingest.services.processing import process_waiting
+
+    if process_waiting(DRAINED, timezone.now() + DRAIN_FOR):
+        drain.delay()
 
 
 @shared_task(name="ingest.derive_attempts")
@@ -28,8 +33,8 @@ def sweep() -> None:
     from ingest.services.derived import forgotten
     from ingest.services.processing import waiting_batches
 
-    for batch_pk in waiting_batches(timezone.now()):
-        process_batch.delay(batch_pk)
+    if waiting_batches(timezone.now()):
+        drain.delay()
     for source_pk in forgotten(timezone.now()):
         derive_attempts.delay(source_pk)
 
@@ -45,14 +50,41 @@ def compact() -> None:
 @shared_task(name="ingest.keep_days")
 def keep_days() -> None:
     """Make the partitions of the days to come and drop those past retention."""
+    from ingest.services.counters import forget_old_samples
     from ingest.services.partitions import keep_days as keep
+    from ingest.services.span_rows import keep_days as keep_span_days
 
     keep(timezone.now())
+    keep_span_days(timezone.now())
+    forget_old_samples(timezone.now())
+
+
+@shared_task(name="ingest.poll_servers")
+def poll_servers() -> None:
+    """Hand out the servers whose check is due, each to a task of its own."""
+    from ingest.services.servers import due_servers
+
+    for server_pk in due_servers(timezone.now()):
+        poll_server.delay(server_pk)
+
+
+# Over the time that a check allows itself; a worker that hangs all the same is ended.
+@shared_task(name="ingest.poll_server", soft_time_limit=20, time_limit=30)
+def poll_server(server_pk: int) -> None:
+    """Check one server. Safe to run twice, and safe to kill."""
+    from ingest.services.servers import poll
+
+    poll(server_pk, timezone.now())
 
 
 BEAT: dict[str, dict[str, Any]] = {
     # A tick that waited past its successor has nothing left to do.
     "ingest.sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 5.0}},
     "ingest.compact": {"task": "ingest.compact", "schedule": 15.0, "options": {"expires": 15.0}},
+    "ingest.poll_servers": {
+        "task": "ingest.poll_servers",
+        "schedule": 2.0,
+        "options": {"expires": 2.0},
+    },
     "ingest.keep_days": {"task": "ingest.keep_days", "schedule": 3600.0},
 }

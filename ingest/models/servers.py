@@ -19,7 +19,7 @@ class TritonServer(models.Model):
     name = models.CharField(max_length=64)
     kind = models.CharField(max_length=8, choices=ServerKind, default=ServerKind.TRITON)
     # Whose samples are this run's. A restart gives the server a new source.
-    source = models.ForeignKey(Source, models.PROTECT, null=True, related_name="+")
+    source = models.ForeignKey(Source, models.PROTECT, related_name="+")
     http_url = models.CharField(max_length=200, blank=True, default="")
     grpc_url = models.CharField(max_length=200, blank=True, default="")
     metrics_url = models.CharField(max_length=200, blank=True, default="")

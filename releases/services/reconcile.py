@@ -15,6 +15,7 @@ from releases.models import Proposal, Publication, Rollout
 from releases.selectors.edges import acknowledgement
 from releases.selectors.progress import Progress, progress
 from releases.services.binding import reopen_if_moved
+from releases.services.expectation import tell_servers
 from releases.services.issue import latest
 from releases.services.rollback import roll_back
 from releases.services.rollout import advance, complete, open_stage, pause
@@ -38,6 +39,7 @@ def reconcile(product_id: int, now: datetime) -> bool:
             reopen_if_moved(proposal)
         publication = latest(product)
         if publication is not None:
+            tell_servers(product, publication)
             _settle(product, publication, now)
         return True
 
