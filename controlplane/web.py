@@ -46,37 +46,65 @@ def render_page(
 
 @dataclass(frozen=True)
 class CursorPage:
-    """One page of a list that grows at its head; `next_cursor` is empty on the last page."""
+    """One page of a list that grows at its head; a cursor is empty where its direction ends."""
 
     rows: list[Any]
     next_cursor: str
+    previous_cursor: str = ""
+
+
+#: Third part of a cursor that leads to what is newer than its row.
+_NEWER = "newer"
 
 
 def paged(
     rows: QuerySet[Any], cursor: str, *, field: str = "created_at", size: int = 50
 ) -> CursorPage:
     """Newest first by (time, id). Raises BadInput for a cursor that we never gave out."""
-    ordered = rows.order_by(f"-{field}", "-id")
-    if cursor:
-        at, last_id = _decoded(cursor)
-        ordered = ordered.filter(Q(**{f"{field}__lt": at}) | Q(**{field: at, "id__lt": last_id}))
+    if not cursor:
+        return _older(rows.order_by(f"-{field}", "-id"), field, size, first=True)
+    at, last_id, is_newer = _decoded(cursor)
+    side = "gt" if is_newer else "lt"
+    beyond = Q(**{f"{field}__{side}": at}) | Q(**{field: at, f"id__{side}": last_id})
+    if is_newer:
+        return _newer(rows.filter(beyond).order_by(field, "id"), field, size)
+    return _older(rows.filter(beyond).order_by(f"-{field}", "-id"), field, size, first=False)
+
+
+def _older(ordered: QuerySet[Any], field: str, size: int, *, first: bool) -> CursorPage:
     found = list(ordered[: size + 1])
-    more = len(found) > size
-    return CursorPage(found[:size], _encoded(found[size - 1], field) if more else "")
+    page, more = found[:size], len(found) > size
+    return CursorPage(
+        page,
+        _encoded(page[-1], field) if more else "",
+        "" if first or not page else _encoded(page[0], field, _NEWER),
+    )
 
 
-def _encoded(row: Any, field: str) -> str:
-    value = [getattr(row, field).isoformat(), row.id]
+def _newer(ordered: QuerySet[Any], field: str, size: int) -> CursorPage:
+    found = list(ordered[: size + 1])
+    page, more = found[:size][::-1], len(found) > size
+    return CursorPage(
+        page,
+        _encoded(page[-1], field) if page else "",
+        _encoded(page[0], field, _NEWER) if more else "",
+    )
+
+
+def _encoded(row: Any, field: str, *way: str) -> str:
+    value = [getattr(row, field).isoformat(), row.id, *way]
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-def _decoded(cursor: str) -> tuple[datetime, int]:
+def _decoded(cursor: str) -> tuple[datetime, int, bool]:
     try:
-        at, last_id = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        at, last_id, *way = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         moment = datetime.fromisoformat(at)
         if moment.tzinfo is None or not isinstance(last_id, int) or abs(last_id) >= 2**63:
             raise ValueError("no time with an offset, or no id")
-        return moment.astimezone(UTC), last_id
+        if way not in ([], [_NEWER]):
+            raise ValueError("no such way")
+        return moment.astimezone(UTC), last_id, bool(way)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise BadInput(
             "bad_cursor", "This cursor is not one of ours. Start again without it."
