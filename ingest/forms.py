@@ -123,7 +123,7 @@ class TrialForm(forms.Form):
 
     file = forms.FileField(
         label="File",
-        help_text=f"Up to {MAX_FILE // 1024**2} MiB, plain or gzip (.gz). Its format is recognised.",
+        help_text=f"Up to {MAX_FILE // 1024**2} MiB, plain or gzip. Its format is recognised.",
     )
     kind = forms.ChoiceField(
         label="What it is",
@@ -159,7 +159,8 @@ class TrialForm(forms.Form):
 
     def given(self) -> dict[str, Any]:
         """What is declared; the file's own name is its title where none is given."""
-        return {**self.cleaned_data, "title": self.cleaned_data["title"] or self.files["file"].name}
+        title = self.cleaned_data["title"] or self.cleaned_data["file"].name
+        return {**self.cleaned_data, "title": title}
 
 
 class DeclareForm(forms.Form):

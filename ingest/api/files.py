@@ -9,12 +9,15 @@ from rest_framework.views import APIView
 
 from ingest.api.batches import BATCH_ID, PRODUCT, BatchOut, receipt
 from ingest.deliveries import batch_id_of, body_of, encoding_of, file_source_of, sender_of
-from ingest.services import accept
+from ingest.services import BatchMeta, accept
 from ingest.services.encoding import MAX_FILE
+from ingest.services.trials import declared_of
+from orchid.engine.trial_evidence import DECLARABLE
 
 _FILE_NAMES = ("kind", "source", "server_run", "engine_kind")
 _FILE_ANCHOR = ("anchor_monotonic_ns", "anchor_unix_ns")
-_QUERY = [OpenApiParameter(name, str) for name in (*_FILE_NAMES, *_FILE_ANCHOR)]
+_TRIAL = ("title", "format", "warm_up_s", *DECLARABLE)
+_QUERY = [OpenApiParameter(name, str) for name in (*_FILE_NAMES, *_FILE_ANCHOR, *_TRIAL)]
 
 
 class Files(APIView):
@@ -24,7 +27,11 @@ class Files(APIView):
         parameters=[BATCH_ID, PRODUCT, *_QUERY],
     )
     def post(self, request: Any) -> Response:
-        """Deliver one file: a Triton trace, a client log, statistics or metrics."""
+        """Deliver one file: a trace, a client log, statistics, metrics, a trial or arrivals.
+
+        The format of a trial and of arrivals is recognised unless `format` names it; facts of a
+        trial that its file doesn't tell are declared beside it by name.
+        """
         sender = sender_of(request)
         source = file_source_of(request.query_params, sender.name)
         batch, created = accept(
@@ -35,5 +42,6 @@ class Files(APIView):
             body_of(request, MAX_FILE),
             request.content_type or "",
             encoding_of(request),
+            BatchMeta(declared=declared_of(source.kind, request.query_params)),
         )
         return receipt(batch, created)

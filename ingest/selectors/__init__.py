@@ -17,6 +17,7 @@ from ingest.selectors.sources import (
     sources,
     watermark,
 )
+from ingest.selectors.trials import arrivals, support_of, traffic_windows
 
 __all__ = [
     "AttemptSeen",
@@ -25,6 +26,7 @@ __all__ = [
     "InboxState",
     "RollupRow",
     "SourceRow",
+    "arrivals",
     "attempts",
     "batch_of",
     "batches",
@@ -41,5 +43,7 @@ __all__ = [
     "silent_edges",
     "source_of",
     "sources",
+    "support_of",
+    "traffic_windows",
     "watermark",
 ]
