@@ -8,6 +8,7 @@ whole, writes what they make and removes the rows, all in one transaction.
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import groupby, islice
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -84,7 +85,7 @@ def _spans_by_trace(source_pk: int, traces: Iterable[bytes]) -> Iterator[list[Sp
         yield list(once.values())
 
 
-def _cut(group: Iterable[tuple[UUID, str, bytes]]) -> Iterator[tuple[bytes, str]]:
+def _cut(group: Iterable[tuple[UUID, str, Any]]) -> Iterator[tuple[bytes, str]]:
     return ((bytes(body), service) for _, service, body in islice(group, SPANS))
 
 

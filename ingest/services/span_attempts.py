@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from ingest.models import EngineAttempt, Source
-from ingest.services.attempts import attempt_of
+from ingest.services.attempts import attempt_of, kept
 from ingest.states import Clock, EngineSystem
 from orchid.formats import gen_ai, triton_spans, vllm_spans
 from orchid.formats.gen_ai import ModelCall
-from orchid.formats.otlp import Span
+from orchid.formats.otlp import Span, ancestors
 from orchid.formats.triton_phases import Ending, children
 from orchid.formats.triton_spans import SpanTrace
 
@@ -67,15 +67,15 @@ def _call(source: Source, call: ModelCall, parent_key: str) -> EngineAttempt:
         source=source,
         key=key_of(span),
         parent_key=parent_key,
-        attempt_id=_name(call.attempt_id),
-        model=_name(call.model or span.service),
+        attempt_id=kept(call.attempt_id),
+        model=kept(call.model or span.service),
         clock=Clock.UNIX,
         first_ns=span.start_ns,
         events=len(span.events),
         ending=Ending.FAILED if span.failed else Ending.ANSWERED,
         composite=False,
         responses=0 if span.failed else 1,
-        stamps=sorted(([_name(name), ns] for name, ns in span.events), key=lambda one: one[1]),
+        stamps=sorted(([kept(name), ns] for name, ns in span.events), key=lambda one: one[1]),
         system=EngineSystem.GEN_AI,
         request_ms=(span.end_ns - span.start_ns) / 1e6,
         first_token_ms=call.first_token_ms,
@@ -102,16 +102,5 @@ def _add_latencies(row: EngineAttempt, span: Span) -> None:
 
 def _above(span: Span, by_id: Mapping[str, Span], own: set[str]) -> str:
     """Key of the Triton execution that the call ran in, if any."""
-    seen = {span.span_id}
-    at = span.parent_span_id
-    while at in by_id and at not in seen:
-        if at in own:
-            return key_of(by_id[at])
-        seen.add(at)
-        at = by_id[at].parent_span_id
-    return ""
-
-
-def _name(text: str) -> str:
-    """PostgreSQL stores no NUL."""
-    return text.replace("\x00", "")[:256]
+    inside = (above for above in ancestors(span, by_id) if above.span_id in own)
+    return next((key_of(above) for above in inside), "")

@@ -18,6 +18,13 @@ _DAY_NS = 86_400 * 10**9
 _EPOCH = date(1970, 1, 1)
 _POSTGRES_EPOCH = date(2000, 1, 1).toordinal() - _EPOCH.toordinal()
 _COLUMNS = "day, source_id, trace_id, span_id, service, body"
+_STAGE = f"""
+CREATE TEMP TABLE ingest_span_stage ON COMMIT DROP AS SELECT {_COLUMNS} FROM ingest_span LIMIT 0
+"""  # noqa: S608 - constants of this file
+_FROM_STAGE = f"""
+INSERT INTO ingest_span ({_COLUMNS}) SELECT {_COLUMNS} FROM ingest_span_stage
+ON CONFLICT DO NOTHING
+"""  # noqa: S608 - constants of this file
 # PostgreSQL's binary COPY: a signature, flags and an empty extension; the end is a count of -1.
 _BEGIN, _END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 _EIGHT = pack(">i", 8)
@@ -131,15 +138,9 @@ def _copy(cursor: Any, table: str, block: bytes) -> None:
 
 
 def _through_a_stage(cursor: Any, block: bytes) -> int:
-    cursor.execute(
-        "CREATE TEMP TABLE ingest_span_stage ON COMMIT DROP AS"
-        f" SELECT {_COLUMNS} FROM ingest_span LIMIT 0"
-    )
+    cursor.execute(_STAGE)
     _copy(cursor, "ingest_span_stage", block)
-    cursor.execute(
-        f"INSERT INTO ingest_span ({_COLUMNS}) SELECT {_COLUMNS} FROM ingest_span_stage"  # noqa: S608
-        " ON CONFLICT DO NOTHING"
-    )
+    cursor.execute(_FROM_STAGE)
     new: int = cursor.rowcount
     cursor.execute("DROP TABLE ingest_span_stage")
     return new

@@ -16,8 +16,7 @@ from django.utils import timezone
 from controlplane.errors import TooMany, retry_after
 from ingest import tasks
 from ingest.models import Source, TouchedTraces
-from ingest.services import span_rows, tallies
-from ingest.services.inbox import SourceKey
+from ingest.services import SourceKey, span_rows, tallies
 from ingest.services.stored import RejectedPiece
 from orchid.formats.otlp import Packed
 from orchid.formats.reading import Lost, Reading

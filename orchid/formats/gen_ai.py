@@ -4,11 +4,11 @@ An agent's or a chain's span often repeats the sum of the calls below it. So a s
 below another one with usage is the call, and the upper one is its summary, counted nowhere.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchid.engine.usage import Convention, Usage, convention_of
-from orchid.formats.otlp import Span, Value
+from orchid.formats.otlp import Span, Value, ancestors
 from orchid.formats.otlp.attributes import (
     CACHED_TOKENS,
     INHERITED,
@@ -43,19 +43,19 @@ def is_call(span: Span) -> bool:
 def calls(spans: Sequence[Span]) -> list[ModelCall]:
     """The model calls among the spans of one trace, summaries marked as such."""
     told = [span for span in spans if is_call(span)]
-    summaries = set(_above(told, {span.span_id: span for span in spans}))
+    summaries = _above(told, {span.span_id: span for span in spans})
     return [call_of(span, summary=span.span_id in summaries) for span in told]
 
 
-def _above(told: Iterable[Span], by_id: Mapping[str, Span]) -> Iterator[str]:
-    """Ids of all spans that stand over one of these; a parent named in a circle ends the walk."""
-    seen: set[str] = set()
+def _above(told: Iterable[Span], by_id: Mapping[str, Span]) -> set[str]:
+    """Ids of all spans that stand over one of these."""
+    found: set[str] = set()
     for span in told:
-        at = span.parent_span_id
-        while at in by_id and at not in seen and at != span.span_id:
-            seen.add(at)
-            yield at
-            at = by_id[at].parent_span_id
+        for above in ancestors(span, by_id):
+            if above.span_id in found:
+                break
+            found.add(above.span_id)
+    return found
 
 
 def call_of(span: Span, *, summary: bool = False) -> ModelCall:
@@ -87,7 +87,9 @@ def first_count(attributes: Mapping[str, Value], names: Iterable[str]) -> int | 
     """A whole number from 0, of the first of these names that holds one."""
     for name in names:
         value = attributes.get(name)
-        if isinstance(value, int | float) and value == int(value) and 0 <= value <= _LARGEST:
+        if isinstance(value, bool | str | None) or not 0 <= value <= _LARGEST:
+            continue
+        if value == int(value):
             return int(value)
     return None
 

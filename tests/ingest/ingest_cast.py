@@ -12,7 +12,8 @@ from accounts.guard import SYSTEM_ACTOR
 from accounts.models import User
 from accounts.services import issue_credential
 from ingest import services
-from ingest.models import Batch
+from ingest.models import Batch, TouchedTraces
+from ingest.services.derived import derive
 
 SLUG = "orchid-demo"
 RecordMaker = Callable[..., dict[str, Any]]
@@ -55,3 +56,10 @@ def count_waiting() -> None:
     """What the workers would do: count every stored batch."""
     for pk in Batch.objects.filter(status="received").order_by("pk").values_list("pk", flat=True):
         services.process(pk)
+
+
+def derive_waiting() -> None:
+    """What the workers would do with new spans: work out the attempts of every touched trace."""
+    touched = TouchedTraces.objects.order_by("source").values_list("source_id", flat=True)
+    for source_pk in touched.distinct():
+        derive(source_pk)

@@ -10,7 +10,7 @@ from orchid.formats.otlp.attributes import KEPT_ATTRIBUTES
 from orchid.formats.otlp.json_body import read_json
 from orchid.formats.otlp.pairs import Value
 from orchid.formats.otlp.protobuf_body import read_protobuf
-from orchid.formats.otlp.spans import Packed, Span, SpanError, unpacked
+from orchid.formats.otlp.spans import Packed, Span, SpanError, ancestors, unpacked
 
 __all__ = [
     "KEPT_ATTRIBUTES",
@@ -18,6 +18,7 @@ __all__ = [
     "Span",
     "SpanError",
     "Value",
+    "ancestors",
     "partial_success",
     "read_json",
     "read_protobuf",

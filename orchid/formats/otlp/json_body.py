@@ -101,12 +101,12 @@ def _message(span: _Span) -> Any:
         trace_id=_id(span.trace_id, 16, "trace id"),
         span_id=_id(span.span_id, 8, "span id"),
         parent_span_id=_id(span.parent_span_id, 8, "parent span id"),
-        name=_text(span.name),
+        name=span.name,
         start_time_unix_nano=_nanoseconds(span.start_time_unix_nano),
         end_time_unix_nano=_nanoseconds(span.end_time_unix_nano),
         attributes=_pairs(span.attributes),
         events=[
-            {"name": _text(event.name), "time_unix_nano": _nanoseconds(event.time_unix_nano)}
+            {"name": event.name, "time_unix_nano": _nanoseconds(event.time_unix_nano)}
             for event in span.events
         ],
         status={"code": 2} if span.status and span.status.code in _FAILED else None,
@@ -137,16 +137,14 @@ def _nanoseconds(written: int | str) -> int:
 
 def _pairs(attributes: Iterable[_Attribute]) -> list[bytes]:
     return [
-        KeyValue(
-            key=_text(one.key), value=_value(one.value) if one.value else None
-        ).SerializeToString()
+        KeyValue(key=one.key, value=_value(one.value) if one.value else None).SerializeToString()
         for one in attributes
     ]
 
 
 def _value(value: _AnyValue) -> dict[str, Any] | None:
     if value.string_value is not None:
-        return {"string_value": _text(value.string_value)}
+        return {"string_value": value.string_value}
     if value.int_value is not None:
         return {"int_value": _int64(value.int_value)}
     if value.double_value is not None:
@@ -173,8 +171,3 @@ def _double(written: float | str) -> float:
         return float(written)
     except ValueError as error:
         raise SpanError("an attribute is not the number it says to be") from error
-
-
-def _text(written: str) -> str:
-    """JSON can write half a surrogate pair, which no encoding of text can hold."""
-    return written.encode("utf-8", "replace").decode()

@@ -1,6 +1,6 @@
 """One span: checked, stripped of everything that may be text, and packed for storing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -120,3 +120,13 @@ def unpacked(body: bytes, service: str = "") -> Span:
         attributes=dict(pairs.values(wire.attributes)),
         events=tuple((event.name, event.time_unix_nano) for event in wire.events),
     )
+
+
+def ancestors(span: Span, by_id: Mapping[str, Span]) -> Iterator[Span]:
+    """The known spans above one, the nearest first; spans that go in a circle end it."""
+    seen = {span.span_id}
+    above = by_id.get(span.parent_span_id or "")
+    while above is not None and above.span_id not in seen:
+        yield above
+        seen.add(above.span_id)
+        above = by_id.get(above.parent_span_id or "")

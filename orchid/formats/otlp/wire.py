@@ -80,11 +80,11 @@ def _add(message: descriptor_pb2.DescriptorProto, field: str, number: int, kind:
 
 
 _POOL = descriptor_pool.DescriptorPool()
-_POOL.Add(_file())  # type: ignore[no-untyped-call]
+_POOL.Add(_file())
 
 
 def _class(name: str) -> Any:
-    return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))  # type: ignore[no-untyped-call]
+    return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
 
 
 #: Classes made at run time, so that nothing can be said of their types.
