@@ -3,6 +3,16 @@ import django.utils.timezone
 from django.db import migrations, models
 
 
+# Executions of files that came before kept their number in their key alone.
+NUMBERS = """
+UPDATE ingest_engineattempt
+SET engine_id = split_part(key, ':', 1)::bigint,
+    parent_engine_id = nullif(split_part(parent_key, ':', 1), '')::bigint
+WHERE clock = 'steady' AND length(split_part(key, ':', 1)) <= 18
+  AND length(split_part(parent_key, ':', 1)) <= 18;
+"""
+
+
 class Migration(migrations.Migration):
     dependencies = [("ingest", "0005_servers_and_series")]
 
@@ -17,6 +27,7 @@ class Migration(migrations.Migration):
             name="parent_engine_id",
             field=models.BigIntegerField(null=True),
         ),
+        migrations.RunSQL(NUMBERS, migrations.RunSQL.noop),
         migrations.AddIndex(
             model_name="engineattempt",
             index=models.Index(
@@ -36,7 +47,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="EngineHeader",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("engine_id", models.BigIntegerField()),
                 ("model", models.CharField(max_length=256)),
                 ("version", models.IntegerField(null=True)),
@@ -62,7 +78,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="EngineModel",
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("model", models.CharField(max_length=256)),
                 ("calls_others", models.BooleanField(default=False)),
                 ("computes", models.BooleanField(default=False)),
@@ -78,6 +99,8 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="enginemodel",
-            constraint=models.UniqueConstraint(fields=("source", "model"), name="engine_model_once"),
+            constraint=models.UniqueConstraint(
+                fields=("source", "model"), name="engine_model_once"
+            ),
         ),
     ]

@@ -1,50 +1,54 @@
 """Triton trace files to engine attempts."""
 
-from ingest.models import Batch, EngineAttempt, Source
-from ingest.services.attempts import attempt_of, upsert
+from dataclasses import dataclass, field
+
+from ingest.models import Batch, Source
+from ingest.services.joining import join
 from ingest.services.stored import Stored, lost_pieces
-from ingest.states import Clock
-from orchid.formats import triton_trace
 from orchid.formats.reading import UnreadableError
-from orchid.formats.triton_phases import Trace, children
+from orchid.formats.triton_phases import Trace
+from orchid.formats.triton_trace import TraceReader
+
+#: As much of a body as is turned into rows at once, so that a large one takes no more memory.
+AT_ONCE = 4 * 1024 * 1024
 
 
 def store(batch: Batch, body: bytes) -> Stored:
-    """Store the executions of one file. The whole file after a torn one adds only what is new."""
-    reading = triton_trace.read(body)
-    if not reading.records and reading.lost:
-        raise UnreadableError(f"no trace in this file: {reading.lost[0].reason}")
-    new, grown = upsert(attempts_of_file(batch.source, reading.records))
+    """Store the executions of one file, or of a part of one; only what is new of it adds a row."""
+    reader, tally = TraceReader(), _Tally(batch.source)
+    for start in range(0, len(body), AT_ONCE):
+        reader.feed(body[start : start + AT_ONCE])
+        tally.add(reader.take())
+    tally.add(reader.close())
+    if not tally.seen and reader.lost:
+        raise UnreadableError(f"no trace in this file: {reader.lost[0].reason}")
     counts = {
-        "executions": len(reading.records),
-        "inserted": new,
-        "completed_later": grown,
-        "duplicates": len(reading.records) - new - grown,
-        "tensors_dropped": reading.dropped_text,
-        "partial": int(reading.partial),
+        "executions": len(tally.new) + len(tally.grown) + len(tally.same),
+        "inserted": len(tally.new),
+        "completed_later": len(tally.grown),
+        "duplicates": len(tally.same),
+        "tensors_dropped": reader.dropped_text,
+        "partial": int(bool(reader.lost) or not reader.complete),
     }
-    return Stored(counts, lost_pieces(reading.lost))
+    return Stored(counts, lost_pieces(reader.lost))
 
 
-def attempts_of_file(source: Source, traces: list[Trace]) -> list[EngineAttempt]:
-    """Attempts of one run of one server; ids are unique in the file."""
-    below = children(traces)
-    keys = {trace.id: key_of(trace) for trace in traces}
-    composites = {trace.model for trace in traces if trace.id in below and trace.model}
-    return [
-        attempt_of(
-            source,
-            trace,
-            key=keys[trace.id],
-            parent_key=keys.get(trace.parent_id or 0, ""),
-            clock=Clock.STEADY,
-            its_children=below.get(trace.id, ()),
-            composite=trace.id in below or trace.model in composites,
-        )
-        for trace in traces
-    ]
+@dataclass
+class _Tally:
+    """What the body's executions came to, by their numbers; one may come in two helpings."""
 
+    source: Source
+    seen: bool = False
+    new: set[int] = field(default_factory=set)
+    grown: set[int] = field(default_factory=set)
+    same: set[int] = field(default_factory=set)
 
-def key_of(trace: Trace) -> str:
-    """A restarted server counts ids from 1 again, and its clock is elsewhere."""
-    return f"{trace.id}:{trace.first_ns}"
+    def add(self, traces: list[Trace]) -> None:
+        if not traces:
+            return
+        self.seen = True
+        joined = join(self.source, traces)
+        self.new |= joined.new
+        self.grown |= joined.grown - self.new
+        self.same |= joined.same - self.new - self.grown
+        self.same -= self.grown

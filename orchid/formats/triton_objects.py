@@ -132,7 +132,7 @@ def _reason(piece: bytes, error: Exception) -> str:
     return f"not a JSON object: {error}"
 
 
-_NAMES = [
+_NAMES = (
     "HTTP_RECV_START",
     "HTTP_RECV_END",
     "HTTP_SEND_START",
@@ -149,9 +149,14 @@ _NAMES = [
     "COMPUTE_OUTPUT_START",
     "COMPUTE_END",
     "REQUEST_END",
-]
+)
 _OLD = {name.lower().replace("_", " ").replace("waitread", "wait/read"): name for name in _NAMES}
 _OLD |= {"request handler start": "REQUEST_START", "request handler end": "REQUEST_END"}
 #: Today's name of an event by any that servers wrote; one object for all who bear the name. Older
 #: servers wrote `request handler start` and the like. A backend's own name is not in it.
 TODAY = {name: name for name in _NAMES} | _OLD
+
+
+def own_name(written: str) -> str:
+    """A name that a backend gave, as much of it as is kept."""
+    return written.replace("\x00", "")[:256]

@@ -13,7 +13,7 @@ kept, and what is lost is told by its place (`salvage`).
 from collections.abc import Sequence
 
 from orchid.formats.reading import Lost, Reading
-from orchid.formats.triton_objects import OBJECT_START, TODAY, Fragment, Window
+from orchid.formats.triton_objects import OBJECT_START, TODAY, Fragment, Window, own_name
 from orchid.formats.triton_phases import Trace
 
 #: Bytes that are decoded at once, and the longest object that is read. A tensor may be longer.
@@ -136,8 +136,7 @@ class TraceReader:
                 if key != latest:
                     latest, events = key, of_id.setdefault(key, [])
                 for stamp in stamps:
-                    name = stamp.name
-                    events.append((today(name, name), stamp.ns))
+                    events.append((today(stamp.name) or own_name(stamp.name), stamp.ns))
             elif fragment.activity is not None:
                 self.dropped_text += 1
             if fragment.model_name is not None:

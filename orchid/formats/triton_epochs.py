@@ -1,0 +1,56 @@
+"""Executions of one number apart from each other, and families within one run of a server.
+
+A restarted server counts from 1 again, so a number is that of one execution only among stamps of
+one time. An hour without a stamp parts two executions: no request waits so long, and no restart
+comes back to the same number sooner without a new run being named.
+"""
+
+from collections.abc import Iterable
+
+from orchid.formats.triton_phases import Trace
+
+Event = tuple[str, int]
+Span = tuple[int, int]
+
+APART_NS = 3_600_000_000_000
+#: The server begins to wait long before the request exists, so this belongs to what comes next.
+_WAITING = "GRPC_WAITREAD_START"
+
+
+def epochs(events: Iterable[Event]) -> list[tuple[Event, ...]]:
+    """The events of one number by execution, each in order of time; the same for any order."""
+    ordered = sorted(set(events), key=_by_time)
+    if not ordered or ordered[-1][1] - ordered[0][1] <= APART_NS:
+        return [tuple(ordered)] if ordered else []
+    return _parted(ordered)
+
+
+def _by_time(event: Event) -> tuple[int, str]:
+    return event[1], event[0]
+
+
+def _parted(ordered: list[Event]) -> list[tuple[Event, ...]]:
+    parts: list[list[Event]] = []
+    waits: list[Event] = []
+    reached = ordered[0][1] - APART_NS - 1
+    for event in ordered:
+        if event[0] == _WAITING:
+            waits.append(event)
+            continue
+        if event[1] - reached > APART_NS:
+            parts.append([])
+        parts[-1] += [*waits, event]
+        waits, reached = [], event[1]
+    if waits and parts:
+        parts[-1] += waits
+    return [tuple(part) for part in parts] or [tuple(waits)]
+
+
+def extent(trace: Trace) -> Span:
+    """First and last stamp of an execution, the wait before it apart."""
+    return trace.first_ns, max(ns for _, ns in trace.events)
+
+
+def near(one: Span, other: Span) -> bool:
+    """Whether two executions are of one time, so that a number names the same thing in both."""
+    return one[0] - APART_NS <= other[1] and other[0] - APART_NS <= one[1]
