@@ -1,13 +1,14 @@
 """Writes of the room, one module for each thing that comes in."""
 
 from ingest.services.inbox import BatchMeta, SourceKey, accept, source_for
-from ingest.services.processing import process, retry, waiting_batches
+from ingest.services.processing import process, process_waiting, retry, waiting_batches
 
 __all__ = [
     "BatchMeta",
     "SourceKey",
     "accept",
     "process",
+    "process_waiting",
     "retry",
     "source_for",
     "waiting_batches",

@@ -8,18 +8,19 @@ it is there; run twice, the second finds nothing to do.
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import Conflict, Problem
-from ingest import tasks
 from ingest.models import Batch
 from ingest.services import calls, counters, requests, tallies, traces, trials
 from ingest.services.encoding import decoded
+from ingest.services.inbox import ring
 from ingest.services.stored import Stored
 from ingest.services.watermark import advance
 from ingest.states import BatchStatus, SourceKind
@@ -27,8 +28,10 @@ from orchid.formats.reading import UnreadableError
 
 logger = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=30)
 MAX_TRIES = 5
+#: What is known of a try that could not even say how it failed.
+ENDED = "in the last one the worker was ended, by its memory or by a signal."
 #: Refused lines that are kept by name; the count has all of them.
 KEPT_REJECTED = 200
 
@@ -43,42 +46,82 @@ READERS: dict[str, Callable[[Batch, bytes], Stored]] = {
 }
 
 
+def process_waiting(most: int, until: datetime) -> bool:
+    """Count up to `most` batches, the oldest first, and begin none past `until`.
+
+    Whether more may wait.
+    """
+    for _ in range(most):
+        now = timezone.now()
+        if now >= until:
+            return True
+        claim = _claim(_free(now), now)
+        if claim is None:
+            return False
+        _process(claim)
+    return True
+
+
 def process(batch_pk: int, now: datetime | None = None) -> None:
     """Count a batch, unless it is counted or another worker has it."""
-    tries = _claim(batch_pk, now or timezone.now())
-    if tries is None:
+    at = now or timezone.now()
+    if claim := _claim(_free(at).filter(pk=batch_pk), at):
+        _process(claim)
+
+
+class Claim(NamedTuple):
+    """A lease: the number of tries is its token."""
+
+    batch_pk: int
+    tries: int
+
+
+def _process(claim: Claim) -> None:
+    if claim.tries > MAX_TRIES:
+        _set_aside(claim, f"Gave up after {MAX_TRIES} tries; {ENDED}")
         return
     try:
         with transaction.atomic():
-            _work(batch_pk, tries)
+            _work(claim)
     except (UnreadableError, Problem) as error:
-        _set_aside(batch_pk, tries, str(error))
+        _set_aside(claim, str(error))
     except Exception as error:
         # Whatever else went wrong may pass, or may be poison: it is tried again a few times,
         # alone, and never holds up its neighbours.
-        logger.exception("batch %s failed on try %s", batch_pk, tries)
-        _postpone(batch_pk, tries, f"{type(error).__name__} while counting")
+        logger.exception("batch %s failed on try %s", *claim)
+        _postpone(claim, f"{type(error).__name__} while counting")
 
 
-def _claim(batch_pk: int, now: datetime) -> int | None:
-    """Take the lease; the number of tries is its token. None when there is nothing to do."""
+@transaction.atomic
+def _claim(free: QuerySet[Batch], now: datetime) -> Claim | None:
+    """Take the lease of the first; None when there is none.
+
+    A batch that is being counted is locked by its worker, so that a lease that runs out under a
+    long one takes nothing from it: a lease is for workers that ended.
+    """
+    batch = free.first()
+    if batch is None:
+        return None
+    batch.tries += 1
+    batch.lease_until = now + LEASE
+    batch.save(update_fields=["tries", "lease_until"])
+    return Claim(batch.pk, batch.tries)
+
+
+def _free(now: datetime) -> QuerySet[Batch]:
+    """Batches that wait and that no living worker has, the oldest first."""
     free = Q(lease_until__isnull=True) | Q(lease_until__lte=now)
-    waiting = Batch.objects.filter(free, pk=batch_pk, status=BatchStatus.RECEIVED)
-    exhausted = waiting.filter(tries__gte=MAX_TRIES).update(
-        status=BatchStatus.SET_ASIDE, reason=f"Gave up after {MAX_TRIES} tries.", lease_until=None
+    waiting = Batch.objects.filter(free, status=BatchStatus.RECEIVED).order_by("pk")
+    return waiting.only("pk", "tries", "lease_until").select_for_update(
+        skip_locked=True, no_key=True
     )
-    if exhausted:
-        return None
-    if not waiting.update(tries=F("tries") + 1, lease_until=now + LEASE):
-        return None
-    return Batch.objects.values_list("tries", flat=True).get(pk=batch_pk)
 
 
-def _work(batch_pk: int, tries: int) -> None:
+def _work(claim: Claim) -> None:
     batch = (
-        Batch.objects.select_for_update(of=("self",))
+        Batch.objects.select_for_update(of=("self",), no_key=True)
         .select_related("source", "product")
-        .filter(pk=batch_pk, status=BatchStatus.RECEIVED, tries=tries)
+        .filter(pk=claim.batch_pk, status=BatchStatus.RECEIVED, tries=claim.tries)
         .first()
     )
     if batch is None or batch.body is None:
@@ -92,17 +135,21 @@ def _work(batch_pk: int, tries: int) -> None:
     tallies.add_batch(batch, stored)
 
 
-def _set_aside(batch_pk: int, tries: int, reason: str) -> None:
-    Batch.objects.filter(pk=batch_pk, status=BatchStatus.RECEIVED, tries=tries).update(
-        status=BatchStatus.SET_ASIDE, reason=reason[:500], lease_until=None
-    )
+def _set_aside(claim: Claim, reason: str) -> None:
+    _held(claim).update(status=BatchStatus.SET_ASIDE, reason=reason[:500], lease_until=None)
 
 
-def _postpone(batch_pk: int, tries: int, reason: str) -> None:
-    until = timezone.now() + timedelta(seconds=2**tries)
-    Batch.objects.filter(pk=batch_pk, status=BatchStatus.RECEIVED, tries=tries).update(
-        lease_until=until, reason=reason[:500]
-    )
+def _postpone(claim: Claim, reason: str) -> None:
+    """Wait longer after each try; after the last one the batch is set aside."""
+    if claim.tries >= MAX_TRIES:
+        _set_aside(claim, f"Gave up after {MAX_TRIES} tries; {reason}")
+        return
+    until = timezone.now() + timedelta(seconds=2**claim.tries)
+    _held(claim).update(lease_until=until, reason=reason[:500])
+
+
+def _held(claim: Claim) -> QuerySet[Batch]:
+    return Batch.objects.filter(pk=claim.batch_pk, status=BatchStatus.RECEIVED, tries=claim.tries)
 
 
 def retry(actor: Actor, batch: Batch) -> None:
@@ -115,11 +162,10 @@ def retry(actor: Actor, batch: Batch) -> None:
         if not moved:
             raise Conflict("not_set_aside", "This batch is not set aside; look at it again.")
         record(actor, "batch.retried", product=batch.product.slug, obj=("batch", batch.pk))
-        transaction.on_commit(lambda: tasks.process_batch.delay(batch.pk))
+        transaction.on_commit(ring)
 
 
-def waiting_batches(now: datetime, limit: int = 200) -> list[int]:
-    """Batches that no worker has: never claimed for some seconds, or whose lease ran out."""
-    forgotten = Q(lease_until__isnull=True, received_at__lte=now - timedelta(seconds=2))
-    waiting = Batch.objects.filter(forgotten | Q(lease_until__lte=now), status=BatchStatus.RECEIVED)
-    return list(waiting.order_by("pk").values_list("pk", flat=True)[:limit])
+def waiting_batches(now: datetime) -> int:
+    """How many batches no worker has."""
+    free = Q(lease_until__isnull=True) | Q(lease_until__lte=now)
+    return Batch.objects.filter(free, status=BatchStatus.RECEIVED).count()

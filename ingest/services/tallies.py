@@ -54,7 +54,7 @@ def add_batch(batch: Batch, stored: Stored, now: datetime | None = None) -> None
 def add(source_pk: int, tally: Tally, now: datetime | None = None) -> None:
     """Add to the source's row, under its lock: call it last in the transaction."""
     at = now or timezone.now()
-    Source.objects.select_for_update().only("pk").get(pk=source_pk)
+    Source.objects.select_for_update(no_key=True).only("pk").get(pk=source_pk)
     row, _ = SourceTally.objects.get_or_create(source_id=source_pk)
     row.batches += tally.batches
     row.stored += tally.stored

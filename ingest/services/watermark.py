@@ -12,7 +12,7 @@ def advance(source_pk: int) -> None:
     Runs at the end of the batch's own transaction. The lock makes two workers that end together
     see each other's batch.
     """
-    source = Source.objects.select_for_update().get(pk=source_pk)
+    source = Source.objects.select_for_update(no_key=True).get(pk=source_pk)
     batches = Batch.objects.filter(source=source)
     first_waiting = (
         batches.filter(status=BatchStatus.RECEIVED).order_by("pk").values_list("pk", flat=True)

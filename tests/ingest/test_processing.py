@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -56,22 +58,89 @@ def test_a_batch_is_counted_once_however_often_it_is_processed(
 ) -> None:
     edge.records(record())
     pk = Batch.objects.get().pk
-    for _ in range(3):
+    services.process(pk)
+    once = RequestRow.objects.count(), RollupDelta.objects.count()
+    for _ in range(2):
         services.process(pk, timezone.now() + timedelta(hours=1))
-    assert (RequestRow.objects.count(), RollupDelta.objects.count()) == (1, 1)
+    assert (RequestRow.objects.count(), RollupDelta.objects.count()) == once
+    assert once[0] == 1
 
 
 def test_the_sweep_finds_what_no_worker_took_and_what_a_dead_one_left(
     edge: Sender, record: RecordMaker
 ) -> None:
     edge.records(record())
+    now = timezone.now()
+    assert services.waiting_batches(now) == 1
+    Batch.objects.update(lease_until=now + timedelta(seconds=30))
+    assert services.waiting_batches(now + timedelta(seconds=29)) == 0
+    assert services.waiting_batches(now + timedelta(seconds=30)) == 1
+
+
+def test_one_message_counts_what_waits_and_says_whether_there_is_more(
+    edge: Sender, record: RecordMaker
+) -> None:
+    for _ in range(3):
+        edge.records(record())
+    until = timezone.now() + timedelta(minutes=1)
+    assert services.process_waiting(2, until) is True
+    assert services.process_waiting(2, timezone.now()) is True  # its time was over
+    assert RequestRow.objects.count() == 2
+    assert services.process_waiting(2, until) is False
+    assert RequestRow.objects.count() == 3
+
+
+def test_a_batch_that_ends_its_worker_each_time_is_set_aside_and_keeps_its_body(
+    edge: Sender, record: RecordMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edge.records(record(), **{"Batch-Id": "deadly"})
+    edge.records(record(), **{"Batch-Id": "sound"})
+    deadly = Batch.objects.get(batch_id="deadly")
+
+    def store(batch: Batch, body: bytes) -> Any:
+        if batch.pk == deadly.pk:
+            raise Crash
+        return requests.store(batch, body)
+
+    monkeypatch.setitem(processing.READERS, "edge", store)
+    now = timezone.now()
+    for again in range(processing.MAX_TRIES):
+        with pytest.raises(Crash):
+            services.process(deadly.pk, now + again * processing.LEASE)
+    services.process_waiting(9, timezone.now() + timedelta(minutes=1))
+    assert Batch.objects.get(batch_id="sound").status == "done"
+    services.process(deadly.pk, now + processing.MAX_TRIES * processing.LEASE)
+    deadly.refresh_from_db()
+    assert (deadly.status, deadly.body is None) == ("set_aside", False)
+    assert "was ended" in deadly.reason
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lease_that_runs_out_under_a_living_worker_takes_nothing_from_it(
+    edge: Sender, record: RecordMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edge.records(record())
+    pk = Batch.objects.get().pk
+    late = timezone.now() + processing.LEASE * 2
+    real = requests.store
+
+    def slow(batch: Batch, body: bytes) -> Any:
+        with ThreadPoolExecutor(1) as second:
+            second.submit(_alone, lambda: services.process(pk, late)).result(timeout=10)
+        return real(batch, body)
+
+    monkeypatch.setitem(processing.READERS, "edge", slow)
+    services.process(pk)
     batch = Batch.objects.get()
-    now = batch.received_at
-    assert services.waiting_batches(now) == []
-    assert services.waiting_batches(now + timedelta(seconds=3)) == [batch.pk]
-    Batch.objects.update(lease_until=now + timedelta(seconds=60))
-    assert services.waiting_batches(now + timedelta(seconds=59)) == []
-    assert services.waiting_batches(now + timedelta(seconds=60)) == [batch.pk]
+    assert (batch.status, batch.tries, batch.counts["inserted"]) == ("done", 1, 1)
+
+
+def _alone(work: Callable[[], None]) -> None:
+    """Run in a thread with a connection of its own."""
+    try:
+        work()
+    finally:
+        connection.close()
 
 
 def test_a_poison_batch_is_set_aside_and_holds_up_nobody(

@@ -70,7 +70,7 @@ def test_a_batch_that_could_not_be_stored_is_not_acknowledged_and_may_come_again
     edge: Sender, record: RecordMaker
 ) -> None:
     one = record()
-    with failing(_as_django_says(psycopg.errors.DiskFull()), only='INSERT INTO "ingest_batch"'):
+    with failing(_as_django_says(psycopg.errors.DiskFull()), only="INSERT INTO ingest_batch"):
         first = edge.records(one, **{"Batch-Id": "b1"})
     assert (first.status_code, Batch.objects.count()) == (503, 0)
     assert edge.records(one, **{"Batch-Id": "b1"}).status_code == 202
@@ -90,7 +90,7 @@ def test_a_person_is_told_in_words(ana: User, client: Client, path: str) -> None
 def test_a_fault_of_ours_is_not_called_the_databases(edge: Sender, record: RecordMaker) -> None:
     edge.client.raise_request_exception = False
     fault = _as_django_says(psycopg.errors.UndefinedColumn())
-    with failing(fault, only='INSERT INTO "ingest_batch"'):
+    with failing(fault, only="INSERT INTO ingest_batch"):
         assert edge.records(record()).status_code == 500
 
 
