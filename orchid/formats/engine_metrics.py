@@ -144,6 +144,10 @@ class Histogram:
         return None if found == float("inf") else found
 
     @property
+    def p95_bound(self) -> float | None:
+        return self.quantile_bound(0.95)
+
+    @property
     def sound(self) -> bool:
         """Whether the buckets never fall, as cumulative ones can't."""
         return all(before[1] <= after[1] for before, after in pairwise(self.buckets))
