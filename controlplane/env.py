@@ -67,6 +67,48 @@ class InboxBounds:
 
 
 @dataclass(frozen=True)
+class Ingest:
+    """How long what came in is kept, in whole days, and how many values a dimension keeps."""
+
+    requests_days: int
+    steps_days: int
+    hours_days: int
+    receipts_days: int
+    values: int
+    tenants: int
+
+
+#: The database itself refuses to drop the last week.
+LEAST_DAYS = 7
+
+
+def ingest() -> Ingest:
+    """Rollups outlive requests: as long as a request may still arrive, its step can be counted."""
+    found = Ingest(
+        requests_days=_at_least("ORCHID_KEEP_REQUESTS_DAYS", 30, LEAST_DAYS),
+        steps_days=_at_least("ORCHID_KEEP_STEPS_DAYS", 35, LEAST_DAYS),
+        hours_days=_at_least("ORCHID_KEEP_HOURS_DAYS", 400, LEAST_DAYS),
+        receipts_days=_at_least("ORCHID_KEEP_RECEIPTS_DAYS", 2, 1),
+        values=_at_least("ORCHID_DIMENSION_VALUES", 100, 1),
+        tenants=_at_least("ORCHID_TENANTS", 50, 1),
+    )
+    if not found.requests_days < found.steps_days <= found.hours_days:
+        raise EnvironmentVariableError(
+            f"ORCHID_KEEP_STEPS_DAYS is {found.steps_days}; it must be over "
+            f"ORCHID_KEEP_REQUESTS_DAYS ({found.requests_days}) and not over "
+            f"ORCHID_KEEP_HOURS_DAYS ({found.hours_days})."
+        )
+    return found
+
+
+def _at_least(name: str, default: int, least: int) -> int:
+    found = integer(name, default)
+    if found < least:
+        raise EnvironmentVariableError(f"{name} is {found}; it must be at least {least}.")
+    return found
+
+
+@dataclass(frozen=True)
 class Environment:
     """Everything the control plane reads from its environment, read once at start."""
 
@@ -82,6 +124,7 @@ class Environment:
     secure_cookies: bool
     email_host: str
     inbox: InboxBounds
+    ingest: Ingest
 
 
 def read() -> Environment:
@@ -101,6 +144,7 @@ def read() -> Environment:
         trusted_origins=words("ORCHID_TRUSTED_ORIGINS", url),
         secure_cookies=flag("ORCHID_SECURE_COOKIES", not is_plain_loopback(url)),
         email_host=text("ORCHID_EMAIL_HOST", ""),
+        ingest=ingest(),
         inbox=inbox_bounds(),
     )
 

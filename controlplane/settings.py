@@ -99,6 +99,9 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# What came in: how long it is kept, and how many values a dimension keeps.
+INGEST = ENV.ingest
+
 # People
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:login"

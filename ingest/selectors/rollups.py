@@ -1,14 +1,37 @@
-"""What gates read: counters, histograms and sums by step and key."""
+"""What gates read: counters, histograms and sums by step and key.
 
-from collections.abc import Iterable
+Steps come from three places that never overlap: sheets that the compactor merged, deltas that it
+has not merged yet, and hours for what is older than steps are kept. One statement reads them, so a
+reader sees a step before it was merged or after, and never half of it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 
-from ingest.models import RollupDelta
-from orchid.engine.histogram import merge
+from django.db import connection
+
+from ingest.models import RollupCell, RollupStream
+from ingest.states import RollupBy
+from orchid.engine.rollup import Figure, Sums
+from orchid.engine.rollup_bytes import Sheet, merged_sheets, unpack
+from orchid.engine.rollup_hour import blocks
 from policies.models import Product
+
+_SHEETS = """
+    SELECT step_at, sheet, false AS hour FROM ingest_rollupdelta
+    WHERE stream_id = %(stream)s AND step_at >= %(start)s AND step_at < %(end)s
+    UNION ALL
+    SELECT step_at, sheet, false FROM ingest_rollup_step
+    WHERE stream_id = %(stream)s AND step_at >= %(start)s AND step_at < %(end)s
+      AND day >= %(first)s AND day <= %(last)s
+    UNION ALL
+    SELECT hour_at, sheet, true FROM ingest_rolluphour
+    WHERE stream_id = %(stream)s AND stands_alone
+      AND hour_at >= %(start)s AND hour_at <= %(end)s::timestamptz - interval '1 hour'
+"""
 
 
 @dataclass
@@ -16,8 +39,9 @@ class RollupRow:
     """Everything counted in one step for one combination of dimensions, route and manifest.
 
     `counters` has the populations of `orchid.engine.outcome.COUNTERS`, without those that are 0.
-    `within` has how many requests kept each bound, by the bound's key. `cost_usd` is what the
-    attempts themselves stated; the fleet is paid by the ledger.
+    `within` has how many requests kept each bound, by the bound's key, and `judged` how many were
+    compared with it. `cost_usd` is what the attempts themselves stated; the fleet is paid by the
+    ledger. `figures` are what guardrails read (see `orchid.engine.rollup.FIGURES`).
     """
 
     step_at: datetime
@@ -27,22 +51,12 @@ class RollupRow:
     counters: dict[str, int] = field(default_factory=dict)
     histogram: dict[int, int] = field(default_factory=dict)
     within: dict[str, int] = field(default_factory=dict)
+    judged: dict[str, int] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
     teu: Decimal = Decimal(0)
     cost_usd: Decimal = Decimal(0)
     records: int = 0
-
-    def add(self, delta: RollupDelta) -> None:
-        self.counters = added(self.counters, delta.counters)
-        self.within = added(self.within, delta.within)
-        self.histogram = merge(self.histogram, {int(k): n for k, n in delta.histogram.items()})
-        self.teu += delta.teu
-        self.cost_usd += delta.cost_usd
-        self.records += delta.records
-
-
-def added(left: dict[str, int], right: dict[str, int]) -> dict[str, int]:
-    """Both sparse counters as one."""
-    return {key: left.get(key, 0) + right.get(key, 0) for key in left.keys() | right.keys()}
+    tenant: str = ""
 
 
 def rollup_rows(
@@ -53,24 +67,107 @@ def rollup_rows(
     start: datetime,
     end: datetime,
 ) -> list[RollupRow]:
-    """What was counted in start <= step < end, one row a key, in order of time."""
-    deltas = RollupDelta.objects.filter(
-        product_id=product.pk,
-        digest=digest,
-        publication=publication,
-        cohort=cohort,
-        step_at__gte=start,
-        step_at__lt=end,
-    ).order_by("step_at", "dims_key", "route", "manifest")
-    return list(summed(deltas))
+    """What was counted in start <= step < end, one row a key, in order of time.
+
+    Where steps are no longer kept, the whole hours inside the window stand for them, ten minutes a
+    row; an hour that the window cuts is left out.
+    """
+    stream = (RollupBy.CELL, digest, publication, cohort)
+    return _rows(product, stream, start, end)
 
 
-def summed(deltas: Iterable[RollupDelta]) -> Iterable[RollupRow]:
-    """One row for each key; the order of the deltas changes nothing."""
-    rows: dict[tuple[Any, ...], RollupRow] = {}
-    for delta in deltas:
-        key = (delta.step_at, delta.dims_key, delta.route, delta.manifest)
-        if key not in rows:
-            rows[key] = RollupRow(delta.step_at, delta.dims, delta.route, delta.manifest)
-        rows[key].add(delta)
-    return rows.values()
+def tenant_rows(
+    product: Product,
+    digest: str,
+    publication: int | None,
+    cohort: str,
+    start: datetime,
+    end: datetime,
+) -> list[RollupRow]:
+    """The same by tenant: rows without dimensions, route and manifest."""
+    stream = (RollupBy.TENANT, digest, publication, cohort)
+    return _rows(product, stream, start, end)
+
+
+StreamKey = tuple[str, str, int | None, str]
+
+
+def _rows(product: Product, stream: StreamKey, start: datetime, end: datetime) -> list[RollupRow]:
+    found = stream_of(product, stream)
+    if found is None:
+        return []
+    sheets = sheets_of(found, start, end)
+    cells = cells_of({cell for sheet in sheets.values() for cell in sheet})
+    rows = (row_of(at, cells[cell], sheet[cell]) for at, sheet in sheets.items() for cell in sheet)
+    return sorted(rows, key=_in_order)
+
+
+def sheets_of(stream: int, start: datetime, end: datetime) -> dict[datetime, Sheet]:
+    """The stream's sheets by step, each merged from whatever parts it is stored in."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _SHEETS,
+            {
+                "stream": stream,
+                "start": start,
+                "end": end,
+                "first": start.astimezone(UTC).date(),
+                "last": end.astimezone(UTC).date(),
+            },
+        )
+        parts: dict[datetime, list[Sheet]] = defaultdict(list)
+        for at, data, hour in cursor.fetchall():
+            for step_at, sheet in _steps(at, unpack(bytes(data)), hour):
+                parts[step_at].append(sheet)
+    return {
+        at: found[0] if len(found) == 1 else merged_sheets(found) for at, found in parts.items()
+    }
+
+
+def _steps(at: datetime, sheet: Sheet, hour: bool) -> Iterator[tuple[datetime, Sheet]]:
+    if hour:
+        yield from blocks(at, sheet)
+    else:
+        yield at, sheet
+
+
+def stream_of(product: Product, stream: StreamKey) -> int | None:
+    """The id of a stream; None when nothing was ever counted in it."""
+    by, digest, publication, cohort = stream
+    found = RollupStream.objects.filter(
+        product=product, by=by, digest=digest, publication=publication, cohort=cohort
+    )
+    return found.values_list("pk", flat=True).first()
+
+
+def cells_of(ids: Iterable[int]) -> dict[int, RollupCell]:
+    """The cells that sheets name by these ids."""
+    return RollupCell.objects.in_bulk(list(ids))
+
+
+def row_of(step_at: datetime, cell: RollupCell, sums: Sums) -> RollupRow:
+    """One cell of one step as a row."""
+    return RollupRow(
+        step_at,
+        dims_of(cell.dims_key),
+        cell.route,
+        cell.manifest,
+        sums.counters,
+        sums.histogram,
+        sums.within,
+        sums.judged,
+        sums.figures,
+        sums.teu,
+        sums.cost_usd,
+        sums.records,
+        cell.tenant,
+    )
+
+
+def dims_of(dims_key: str) -> dict[str, str]:
+    """The dimensions that `orchid.engine.segments.segment_key` spelled."""
+    return dict(part.split("=", 1) for part in dims_key.split("|")) if dims_key else {}
+
+
+def _in_order(row: RollupRow) -> tuple[datetime, list[tuple[str, str]], str, str, str]:
+    return row.step_at, sorted(row.dims.items()), row.route, row.manifest, row.tenant

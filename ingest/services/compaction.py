@@ -1,70 +1,69 @@
-"""One compactor merges the deltas of steps that are over; readers sum and see no difference."""
+"""One compactor merges deltas into steps and steps into hours; readers see no difference."""
 
-from datetime import datetime, timedelta
-from itertools import groupby
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 from django.db import connection, transaction
+from django.db.models import Min
 
-from ingest.models import RollupDelta
-from ingest.selectors import RollupRow
+from ingest.models import RollupDelta, RollupStep, RollupStream
+from ingest.services.hours import Place, fold, without_hours
+from ingest.services.partitions import STEPS, ensure_rollup_days
+from orchid.engine.rollup_bytes import merged_sheets, pack, unpack
+from orchid.engine.rollup_hour import HOUR, hour_of
+from policies.selectors import document_of
 
 #: Late batches may still append after this; the next round merges them too.
 SETTLED_AFTER = timedelta(seconds=30)
 _ONE_AT_A_TIME = 0x0C1D_0001
-_ROUND = 5_000
+#: Steps a round; the next tick takes on from there.
+_ROUND = 500
 
 
+@transaction.atomic
 def compact(now: datetime) -> int:
-    """Merge deltas that share a key; how many rows went. Does nothing while another one runs."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ONE_AT_A_TIME])
-            if not cursor.fetchone()[0]:
-                return 0
-        return sum(_merge(group) for group in _groups(now))
+    """Merge the deltas of steps that are over; how many went. Nothing while another one runs."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ONE_AT_A_TIME])
+        if not cursor.fetchone()[0]:
+            return 0
+    settled = now - SETTLED_AFTER
+    places = [place for _, place in zip(range(_ROUND), _steps_over(settled), strict=False)]
+    merged = sum(_merge(stream, step_at) for stream, step_at in places)
+    touched = {(stream, hour_of(step_at)) for stream, step_at in places}
+    late = {place for place in touched if place[1] + HOUR <= settled}
+    day = now.date()
+    fold(late | set(without_hours(day - timedelta(days=1), day, settled)))
+    return merged
 
 
-def _groups(now: datetime) -> list[list[RollupDelta]]:
-    deltas = RollupDelta.objects.raw(
-        """
-        SELECT * FROM (
-            SELECT *, count(*) OVER (
-                PARTITION BY product_id, step_at, publication, digest, cohort,
-                             dims_key, route, manifest
-            ) AS shares
-            FROM ingest_rollupdelta WHERE step_at < %s
-        ) AS counted WHERE shares > 1
-        ORDER BY product_id, step_at, publication, digest, cohort, dims_key, route, manifest
-        LIMIT %s
-        """,
-        [now - SETTLED_AFTER, _ROUND],
+def _steps_over(settled: datetime) -> Iterator[Place]:
+    """Steps with deltas that ended before, oldest first in each stream.
+
+    The length of a step is the document's: one that still runs is left alone, because each merge
+    writes the whole of it anew.
+    """
+    waiting = RollupDelta.objects.values("stream").annotate(first=Min("step_at"))
+    streams = RollupStream.objects.in_bulk([row["stream"] for row in waiting])
+    for pk in sorted(streams):
+        step = timedelta(seconds=document_of(streams[pk].digest).gates.step_s)
+        over = RollupDelta.objects.filter(stream=pk, step_at__lte=settled - step)
+        for step_at in over.order_by("step_at").values_list("step_at", flat=True).distinct():
+            yield pk, step_at.astimezone(UTC)
+
+
+def _merge(stream: int, step_at: datetime) -> int:
+    """One step's deltas and what was merged before as one sheet, in the place of all of them."""
+    deltas = dict(
+        RollupDelta.objects.filter(stream=stream, step_at=step_at).values_list("pk", "sheet")
     )
-    return [list(group) for _, group in groupby(deltas, key=_key)]
-
-
-def _key(delta: RollupDelta) -> tuple[object, ...]:
-    return (
-        delta.product_id,
-        delta.step_at,
-        delta.publication,
-        delta.digest,
-        delta.cohort,
-        delta.dims_key,
-        delta.route,
-        delta.manifest,
-    )
-
-
-def _merge(group: list[RollupDelta]) -> int:
-    kept, *rest = group
-    if not rest:
-        return 0
-    total = RollupRow(kept.step_at, kept.dims, kept.route, kept.manifest)
-    for delta in group:
-        total.add(delta)
-    kept.counters, kept.within = total.counters, total.within
-    kept.histogram = {str(bucket): count for bucket, count in total.histogram.items()}
-    kept.teu, kept.cost_usd, kept.records = total.teu, total.cost_usd, total.records
-    kept.save()
-    RollupDelta.objects.filter(pk__in=[delta.pk for delta in rest]).delete()
-    return len(rest)
+    ensure_rollup_days(STEPS, [step_at.date()])
+    merged = RollupStep.objects.filter(day=step_at.date(), stream_id=stream, step_at=step_at)
+    parts = [*deltas.values(), *merged.values_list("sheet", flat=True)]
+    sheet = pack(merged_sheets(unpack(bytes(part)) for part in parts))
+    if not merged.update(sheet=sheet):
+        RollupStep.objects.create(
+            day=step_at.date(), stream_id=stream, step_at=step_at, sheet=sheet
+        )
+    RollupDelta.objects.filter(pk__in=deltas).delete()
+    return len(deltas)

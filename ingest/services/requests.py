@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from ingest.models import Batch
 from ingest.services.copying import copy_new
 from ingest.services.partitions import ensure_days, is_kept
-from ingest.services.rollups import Counted, append_deltas
+from ingest.services.rollups import Counted, append_deltas, tallied
 from ingest.services.stored import RejectedPiece, Stored
 from orchid.engine import outcome
 from orchid.engine.document.model import PolicyDocument
@@ -71,7 +71,7 @@ def store(batch: Batch, body: bytes) -> Stored:
         else:
             sound.append(Counted(record, documents[record.digest or ""]))
     inserted = _insert(batch, sound)
-    append_deltas(batch.product, inserted)
+    append_deltas(batch.product, batch, *tallied(batch.product, inserted))
     counts = {"records": len(sound), "inserted": len(inserted)}
     counts["duplicates"] = len(sound) - len(inserted)
     return Stored(counts, sorted(rejected, key=lambda piece: piece["line"]))

@@ -1,18 +1,23 @@
-"""What records add to the rollups: sparse counters, latency on the fixed grid, sums."""
+"""What a batch adds to the rollups: one sheet for each stream and step that it touches."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import Generic, LiteralString, NamedTuple, TypeVar
 
-from ingest.models import RollupDelta
+from django.db import connection
+
+from ingest.models import Batch, RollupDelta
+from ingest.services.dimensions import MANIFEST, ROUTE, capped_served
+from ingest.states import RollupBy
 from orchid.engine import outcome
 from orchid.engine.clocks import CLOCK_OF_GATE, LatencyBound, latency_bounds
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import bucket_of
+from orchid.engine.rollup import RollupKey, Sums, TenantKey, step_of
+from orchid.engine.rollup_bytes import Sheet, pack
 from orchid.engine.segments import segment_key
 from orchid.engine.wire.records import RequestRecord
 from policies.models import GateBound, Product
@@ -30,31 +35,118 @@ class Counted:
         return outcome.populations(self.record, self.document)
 
 
-class Key(NamedTuple):
-    step_at: datetime
+class Stream(NamedTuple):
+    """A window's own part of a key."""
+
+    by: str
     publication: int | None
     digest: str
     cohort: str
-    dims_key: str
-    route: str
-    manifest: str
 
 
-@dataclass
-class Sums:
-    dims: dict[str, str]
-    counters: Counter[str] = field(default_factory=Counter)
-    histogram: Counter[int] = field(default_factory=Counter)
-    within: Counter[str] = field(default_factory=Counter)
-    teu: Decimal = Decimal(0)
-    cost_usd: Decimal = Decimal(0)
-    records: int = 0
+class Cell(NamedTuple):
+    """The rest of a key: a combination of dimensions, route and manifest, or a tenant."""
+
+    by: str
+    dims_key: str = ""
+    route: str = ""
+    manifest: str = ""
+    tenant: str = ""
 
 
-def append_deltas(product: Product, counted: Iterable[Counted]) -> None:
-    """Append what these records add. No row is ever updated, so no two workers meet."""
-    sums = summed(counted, bounds_of(product))
-    RollupDelta.objects.bulk_create(_delta(product, key, one) for key, one in sums.items())
+Row = TypeVar("Row", Stream, Cell)
+Placed = tuple[Stream, datetime, Cell]
+
+
+def append_deltas(
+    product: Product,
+    batch: Batch,
+    sums: Mapping[RollupKey, Sums],
+    tenant_sums: Mapping[TenantKey, Sums],
+) -> None:
+    """Append what a batch adds, once in the batch's life. No row is ever updated.
+
+    Routes and manifests past their bounds are counted as `other`, like values of dimensions.
+    """
+    served = capped_served(product, ((key.route, key.manifest) for key in sums))
+    placed: dict[Placed, Sums] = {}
+    for key, one in sums.items():
+        route, manifest = served.value_of(ROUTE, key.route), served.value_of(MANIFEST, key.manifest)
+        place = placed_cell(key._replace(route=route, manifest=manifest))
+        placed.setdefault(place, Sums()).merge(one)
+    for tenant_key, one in tenant_sums.items():
+        placed.setdefault(placed_tenant(tenant_key), Sums()).merge(one)
+    append(product, batch.pk, placed)
+
+
+def tallied(
+    product: Product, counted: Iterable[Counted]
+) -> tuple[dict[RollupKey, Sums], dict[TenantKey, Sums]]:
+    """What records come to, by key and by tenant."""
+    bounds = bounds_of(product)
+    sums: dict[RollupKey, Sums] = {}
+    by_tenant: dict[TenantKey, Sums] = {}
+    for one in counted:
+        record = one.record
+        step_at = step_of(record.arrived_at, one.document.gates.step_s)
+        stream = (step_at, record.publication, record.digest or "", record.cohort)
+        cell = (outcome.served_route(record), outcome.served_manifest(record))
+        found = _sums(one, {*bounds, *latency_bounds(one.document)})
+        key = RollupKey(*stream, tuple(sorted(record.segment.items())), *cell)
+        sums.setdefault(key, Sums()).merge(found)
+        if record.tenant:
+            by_tenant.setdefault(TenantKey(*stream, record.tenant), Sums()).merge(found)
+    return sums, by_tenant
+
+
+def _sums(one: Counted, bounds: Iterable[LatencyBound]) -> Sums:
+    record, document = one.record, one.document
+    sums = Sums(Counter(one.populations), records=1)
+    sums.within.update(outcome.within(record, document, bounds))
+    sums.judged.update(b.key for b in bounds if b.population in one.populations)
+    latency = outcome.latency_ms(record, document)
+    if latency is not None:
+        sums.histogram[bucket_of(latency)] += 1
+    if record.decision is not None and record.decision.teu is not None:
+        sums.add_teu(record.decision.teu)
+    sums.add_usd(outcome.priced_usd(record))
+    return sums
+
+
+def append(product: Product, batch_pk: int, placed: Mapping[Placed, Sums]) -> None:
+    """One delta for each stream and step."""
+    streams = stream_ids(product, {stream for stream, _, _ in placed})
+    cells = cell_ids(product, {cell for _, _, cell in placed})
+    sheets: dict[tuple[int, datetime], Sheet] = defaultdict(dict)
+    for (stream, step_at, cell), one in placed.items():
+        sheets[streams[stream], step_at][cells[cell]] = one
+    RollupDelta.objects.bulk_create(
+        RollupDelta(stream_id=stream, step_at=step_at, batch_id=batch_pk, sheet=pack(sheet))
+        for (stream, step_at), sheet in sorted(sheets.items(), key=lambda item: item[0])
+    )
+
+
+def placed_cell(key: RollupKey) -> Placed:
+    """Where the sums of a key are added."""
+    stream = Stream(RollupBy.CELL, key.publication, key.digest, key.cohort)
+    cell = Cell(RollupBy.CELL, segment_key(dict(key.dims)), key.route, key.manifest)
+    return stream, key.step_at, cell
+
+
+def placed_tenant(key: TenantKey) -> Placed:
+    """Where the sums of a tenant are added."""
+    stream = Stream(RollupBy.TENANT, key.publication, key.digest, key.cohort)
+    return stream, key.step_at, Cell(RollupBy.TENANT, tenant=key.tenant)
+
+
+def stream_ids(product: Product, wanted: Iterable[Stream]) -> dict[Stream, int]:
+    """The streams' ids, made on first sight."""
+    return _ids(product, _STREAMS, wanted)
+
+
+def cell_ids(product: Product, wanted: Iterable[Cell]) -> dict[Cell, int]:
+    """The cells' ids, made on first sight."""
+    return _ids(product, _CELLS, wanted)
 
 
 def bounds_of(product: Product) -> tuple[LatencyBound, ...]:
@@ -66,60 +158,71 @@ def bounds_of(product: Product) -> tuple[LatencyBound, ...]:
     return tuple(sorted(bounds, key=lambda bound: bound.key))
 
 
-def summed(counted: Iterable[Counted], bounds: Sequence[LatencyBound]) -> dict[Key, Sums]:
-    """Sums by key; each document's own bounds are counted beside the given ones."""
-    sums: dict[Key, Sums] = {}
-    counted_bounds: dict[str, frozenset[LatencyBound]] = defaultdict(frozenset)
-    for one in counted:
-        digest = one.record.digest or ""
-        if digest not in counted_bounds:
-            counted_bounds[digest] = frozenset(bounds) | set(latency_bounds(one.document))
-        key = _key(one)
-        sums.setdefault(key, Sums(dict(one.record.segment)))
-        _add(sums[key], one, counted_bounds[digest])
-    return sums
+@dataclass(frozen=True)
+class _Table(Generic[Row]):
+    """Names and ids: how rows that were given are found, and how new ones are made."""
+
+    form: type[Row]
+    find: LiteralString
+    make: LiteralString
 
 
-def _key(one: Counted) -> Key:
-    record = one.record
-    return Key(
-        step_of(record.arrived_at, one.document.gates.step_s),
-        record.publication,
-        record.digest or "",
-        record.cohort,
-        segment_key(record.segment),
-        outcome.served_route(record),
-        outcome.served_manifest(record),
-    )
+_STREAMS = _Table(
+    Stream,
+    """
+    SELECT kept.id, given.*
+    FROM unnest(%s::text[], %s::integer[], %s::text[], %s::text[])
+        AS given(by, publication, digest, cohort)
+    JOIN ingest_rollupstream AS kept USING (by, digest, cohort)
+    WHERE kept.product_id = %s AND kept.publication IS NOT DISTINCT FROM given.publication
+    """,
+    """
+    INSERT INTO ingest_rollupstream (by, publication, digest, cohort, product_id)
+    SELECT given.*, %s
+    FROM unnest(%s::text[], %s::integer[], %s::text[], %s::text[])
+        AS given(by, publication, digest, cohort)
+    ON CONFLICT DO NOTHING
+    """,
+)
+_CELLS = _Table(
+    Cell,
+    """
+    SELECT kept.id, given.*
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+        AS given(by, dims_key, route, manifest, tenant)
+    JOIN ingest_rollupcell AS kept USING (by, dims_key, route, manifest, tenant)
+    WHERE kept.product_id = %s
+    """,
+    """
+    INSERT INTO ingest_rollupcell (by, dims_key, route, manifest, tenant, product_id)
+    SELECT given.*, %s
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+        AS given(by, dims_key, route, manifest, tenant)
+    ON CONFLICT DO NOTHING
+    """,
+)
 
 
-def step_of(arrived_at: datetime, step_s: int) -> datetime:
-    """The start of the step of an arrival; steps count from the epoch."""
-    return datetime.fromtimestamp(arrived_at.timestamp() // step_s * step_s, UTC)
+def _ids(product: Product, table: _Table[Row], wanted: Iterable[Row]) -> dict[Row, int]:
+    """Sorted before they are made, so that no two workers wait for each other in a ring.
+
+    What another worker makes at the same moment is taken from it.
+    """
+    rows = sorted(set(wanted), key=lambda row: tuple(map(str, row)))
+    found = _known(product, table, rows)
+    missing: list[Row] = [row for row in rows if row not in found]
+    if missing:
+        with connection.cursor() as cursor:
+            cursor.execute(table.make, [product.pk, *_columns(table, missing)])
+        found |= _known(product, table, missing)
+    return found
 
 
-def _add(sums: Sums, one: Counted, bounds: Iterable[LatencyBound]) -> None:
-    record, document = one.record, one.document
-    sums.counters.update(one.populations)
-    sums.within.update(outcome.within(record, document, bounds))
-    latency = outcome.latency_ms(record, document)
-    if latency is not None:
-        sums.histogram[bucket_of(latency)] += 1
-    if record.decision is not None and record.decision.teu is not None:
-        sums.teu += record.decision.teu
-    sums.cost_usd += outcome.priced_usd(record)
-    sums.records += 1
+def _known(product: Product, table: _Table[Row], rows: Sequence[Row]) -> dict[Row, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(table.find, [*_columns(table, rows), product.pk])
+        return {table.form(*values): found for found, *values in cursor.fetchall()}
 
 
-def _delta(product: Product, key: Key, sums: Sums) -> RollupDelta:
-    return RollupDelta(
-        product_id=product.pk,
-        **key._asdict(),
-        dims=sums.dims,
-        counters=dict(sums.counters),
-        histogram={str(bucket): count for bucket, count in sums.histogram.items()},
-        within=dict(sums.within),
-        teu=sums.teu,
-        cost_usd=sums.cost_usd,
-        records=sums.records,
-    )
+def _columns(table: _Table[Row], rows: Sequence[Row]) -> list[list[object]]:
+    return [[row[place] for row in rows] for place in range(len(table.form._fields))]

@@ -1,6 +1,7 @@
 """A product under judgement: its document, its traffic as counted, its evidence, its people."""
 
 import json
+from collections import Counter
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -14,11 +15,12 @@ from accounts.models import Grant, User
 from accounts.services import issue_credential
 from gates.models import Evaluation, Window
 from gates.services import evaluate, open_window, push_evidence
-from ingest.models import RollupDelta, Source
+from ingest.models import Batch, Source
+from ingest.services.rollups import append_deltas
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.parse import parse
 from orchid.engine.histogram import bucket_of
-from orchid.engine.segments import segment_key
+from orchid.engine.rollup import RollupKey, Sums
 from policies.models import Product
 from policies.selectors import document_of
 from policies.services import create_product
@@ -115,30 +117,46 @@ class Judged:
         """What the inbox counted in one minute; all good and within the bound unless said."""
         dims = {"task": "assistant", "tenant_class": "standard", "risk": segment}
         fast = requests if ms <= 1500 else 0
-        RollupDelta.objects.create(
-            product_id=self.product.pk,
-            step_at=self.now + minute * STEP,
-            publication=publication,
-            digest=self.digest,
-            cohort=cohort,
-            dims_key=segment_key(dims),
-            dims=dims,
-            route="full",
-            manifest=self.manifest,
-            counters={
-                "offered": requests,
-                "eligible": requests,
-                "admitted": requests,
-                "completed": requests,
-                "latency_counted": requests,
-                "technical_success": requests if good is None else good,
-                **counters,
-            },
-            histogram={str(bucket_of(ms)): requests},
-            within={"completion<=1500": fast if within is None else within},
+        key = RollupKey(
+            self.now + minute * STEP,
+            publication,
+            self.digest,
+            cohort,
+            tuple(sorted(dims.items())),
+            "full",
+            self.manifest,
+        )
+        sums = Sums(
+            Counter(
+                {
+                    "offered": requests,
+                    "eligible": requests,
+                    "admitted": requests,
+                    "completed": requests,
+                    "latency_counted": requests,
+                    "technical_success": requests if good is None else good,
+                    **counters,
+                }
+            ),
+            histogram=Counter({bucket_of(ms): requests}),
+            within=Counter({"completion<=1500": fast if within is None else within}),
+            judged=Counter({"completion<=1500": requests}),
             teu=Decimal(requests),
-            cost_usd=Decimal(0),
             records=requests,
+        )
+        append_deltas(self.product, self.batch(), {key: sums}, {})
+
+    def batch(self) -> Batch:
+        """One more delivery of the edge."""
+        number = Batch.objects.count()
+        return Batch.objects.create(
+            product=self.product,
+            source=self.edge,
+            batch_id=f"batch-{number}",
+            kind="edge",
+            body=b"",
+            size=0,
+            sha256="",
         )
 
     def everywhere(self, requests: int, **changes: Any) -> None:
