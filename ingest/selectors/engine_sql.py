@@ -42,24 +42,30 @@ ORDER BY route, model NULLS FIRST
 """
 )
 
-#: A price by length holds for a whole request, so that long prompts are summed apart.
+#: A price by length holds for a whole request, so that long prompts are summed apart; and tokens
+#: that were not told, or in contradiction, by themselves.
 TOKENS = (
     _ROUTED
     + """
-SELECT routed.route, model, ending, input_convention, prompt > coalesce(above_tokens, prompt),
-       count(*),
-       count(*) FILTER (WHERE input_tokens IS NOT NULL AND output_tokens IS NOT NULL),
-       coalesce(sum(input_tokens), 0), coalesce(sum(cached_input_tokens), 0),
+SELECT told.route, model, ending, input_convention, told.prompt > dear.above_tokens IS TRUE, known,
+       count(*), coalesce(sum(input_tokens), 0), coalesce(sum(cached_input_tokens), 0),
        coalesce(sum(cache_write_tokens), 0), coalesce(sum(output_tokens), 0)
 FROM (
-    SELECT *, CASE input_convention
-        WHEN 'excludes_cached' THEN coalesce(input_tokens, 0) + coalesce(cached_input_tokens, 0)
-                                    + coalesce(cache_write_tokens, 0)
-        ELSE coalesce(input_tokens, 0) END AS prompt
-    FROM routed WHERE parent_key = ''
-) AS routed
-LEFT JOIN dear ON dear.route = routed.route
-GROUP BY 1, 2, 3, 4, 5, (input_tokens IS NULL OR output_tokens IS NULL)
+    SELECT counted.*,
+           CASE WHEN route = ANY(%(priced)s) THEN route ELSE model END AS price_name,
+           input_tokens IS NOT NULL AND output_tokens IS NOT NULL
+               AND (beside = 0 OR input_convention = 'excludes_cached'
+                    OR (input_convention = 'includes_cached' AND beside <= input_tokens))
+               AS known,
+           coalesce(input_tokens, 0)
+               + CASE input_convention WHEN 'excludes_cached' THEN beside ELSE 0 END AS prompt
+    FROM (
+        SELECT *, coalesce(cached_input_tokens, 0) + coalesce(cache_write_tokens, 0) AS beside
+        FROM routed WHERE parent_key = ''
+    ) AS counted
+) AS told
+LEFT JOIN dear ON dear.route = told.price_name
+GROUP BY 1, 2, 3, 4, 5, 6
 """
 )
 

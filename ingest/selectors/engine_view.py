@@ -15,9 +15,10 @@ from typing import Any
 from django.db import connection
 
 from ingest.selectors import engine_sql
-from ingest.selectors.engine_cost import Cost, FleetEstimate, Usage, cost_of, fleet_estimate
+from ingest.selectors.engine_cost import Cost, FleetEstimate, Summed, cost_of, fleet_estimate
 from ingest.selectors.routes import mappings, newest_document
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.usage import Convention, Usage
 from policies.models import Product
 
 METHOD = "nearest rank over every execution that has the phase, however it ended"
@@ -48,7 +49,6 @@ class Seen:
     cached_tokens: int | None
     output_tokens: int | None
     cost: Cost
-    priced: bool
 
     @property
     def answered(self) -> int:
@@ -123,6 +123,7 @@ def asked_of(product: Product, document: PolicyDocument | None, since: datetime)
         "sources": [row.source_id for row in told],
         "models": [row.model for row in told],
         "routes": [row.route for row in told],
+        "priced": list(prices),
         "dear_routes": list(long),
         "dear_above": [tier.above_tokens for tier in long.values()],
     }
@@ -139,8 +140,7 @@ def _seen(
 ) -> Seen:
     route, model, executions, _, *times = row
     mine = [one for one in tokens if one[0] == route and model in (None, one[1])]
-    price = document.prices.get(route) if document is not None else None
-    known = [one for one in mine if one[6]]
+    known = [one for one in mine if one[5]]
     return Seen(
         route,
         model,
@@ -148,21 +148,21 @@ def _seen(
         _endings(mine),
         *(Percentiles(*(each or ())) for each in times),
         *(sum(one[column] for one in known) if known else None for column in (7, 8, 10)),
-        cost=cost_of(price, [_usage(one) for one in mine]),
-        priced=price is not None,
+        cost=cost_of(document, route, map(_summed, mine)),
     )
 
 
 def _endings(rows: Iterable[tuple[Any, ...]]) -> dict[str, int]:
     counts: dict[str, int] = defaultdict(int)
-    for _, _, ending, _, _, executions, *_ in rows:
-        counts[ending] += executions
+    for row in rows:
+        counts[row[2]] += row[6]
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
 
 
-def _usage(row: tuple[Any, ...]) -> Usage:
-    _, _, _, convention, long_prompt, executions, known, *tokens = row
-    return Usage(executions, known == executions, convention, long_prompt, *map(int, tokens))
+def _summed(row: tuple[Any, ...]) -> Summed:
+    _, model, _, convention, long_prompt, known, executions, *tokens = row
+    usage = Usage(*map(int, tokens), convention=Convention(convention)) if known else None
+    return Summed(model, executions, long_prompt, usage)
 
 
 def _fleet(
@@ -171,13 +171,13 @@ def _fleet(
     read_from: datetime | None,
     until: datetime,
 ) -> FleetEstimate | None:
-    """Of the routes that the fleet serves itself, since the first execution that was read."""
+    """Of the executions that no price covers, since the first that was read."""
     if document is None or read_from is None:
         return None
-    own = [one.executions for one in routes if not one.priced]
-    return fleet_estimate(document, sum(own), until - read_from)
+    own = sum(one.cost.unpriced for one in routes)
+    return fleet_estimate(document, own, until - read_from)
 
 
 def total_cost(routes: Sequence[Seen]) -> Cost:
-    """Of every priced route."""
-    return reduce(add, (one.cost for one in routes if one.priced), Cost())
+    """Of every route."""
+    return reduce(add, (one.cost for one in routes), Cost())

@@ -1,6 +1,7 @@
 """What an operator sees of engines alone: by route, bounded, and never as a success."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from django.test import Client
 
 from accounts.models import AuditEvent
 from ingest.models import EngineAttempt, EngineRoute, Source
+from ingest.selectors.routes import newest_document
+from orchid.engine.document.money import Price
 from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
@@ -194,3 +197,69 @@ def test_an_answer_that_the_caller_never_got_is_a_difference_with_its_reason(
     assert difference.engine == "answered"
     assert "counts an error" in difference.reason
     assert found.unclaimed == 1
+
+
+def priced(monkeypatch: pytest.MonkeyPatch, product: Any, **prices: dict[str, str]) -> None:
+    """The newest document charges these prices."""
+    document = newest_document(product)
+    assert document is not None
+    told = document.model_copy(update={"prices": {k: Price(**v) for k, v in prices.items()}})
+    monkeypatch.setattr("ingest.selectors.engine_view.newest_document", lambda _: told)
+
+
+def test_cost_is_by_the_documents_prices_in_either_convention(
+    engineer: Client, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openai = {
+        "input_usd_per_million": "2.50",
+        "cached_input_usd_per_million": "1.25",
+        "output_usd_per_million": "10",
+    }
+    anthropic = {
+        "input_usd_per_million": "3",
+        "cache_write_usd_per_million": "3.75",
+        "output_usd_per_million": "15",
+    }
+    priced(monkeypatch, source.product, full=openai, compact=anthropic)
+    mapped(engineer, model="full", route="full")
+    tokens = {"input_tokens": 2006, "cached_input_tokens": 1920, "output_tokens": 300}
+    executed(source, 1, input_convention="includes_cached", **tokens)
+    executed(source, 2)
+    tokens = {"input_tokens": 3, "cache_write_tokens": 12_304, "output_tokens": 550}
+    executed(source, 3, model="compact", input_convention="excludes_cached", **tokens)
+    mapped(engineer, model="compact", route="compact")
+    costs = {one.route: one.cost for one in view(engineer)["view"].routes}
+    assert (costs["full"].usd, costs["full"].priced, costs["full"].unknown) == (
+        Decimal("0.005615"),
+        1,
+        1,
+    )
+    assert costs["compact"].usd == Decimal("0.054399")
+
+
+def test_the_price_of_a_long_prompt_is_chosen_by_each_prompt_and_not_by_their_sum(
+    engineer: Client, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dear = {"above_tokens": 1000, "input_usd_per_million": "4", "output_usd_per_million": "8"}
+    price = {"input_usd_per_million": "2", "output_usd_per_million": "4", "long_prompt": dear}
+    priced(monkeypatch, source.product, full=price)  # type: ignore[arg-type]
+    mapped(engineer, model="full", route="full")
+    for number in range(4):
+        executed(source, number, input_tokens=1000, output_tokens=0)
+    executed(source, 9, input_tokens=1001, output_tokens=0)
+    (route,) = view(engineer)["view"].routes
+    assert route.cost.usd == Decimal("0.008") + Decimal("0.004004")
+
+
+def test_a_fleets_hours_over_executions_are_an_estimate_and_say_so(
+    engineer: Client, source: Source
+) -> None:
+    mapped(engineer, model="full", route="full")
+    for number in range(10):
+        executed(source, number, received_at=datetime.now(UTC) - timedelta(minutes=30))
+    shown = engineer.get(f"/products/{SLUG}/engine/?window=1h")
+    fleet = shown.context["view"].fleet
+    assert float(fleet.usd_per_execution) == pytest.approx(
+        float(fleet.usd_per_h) * 0.5 / 10, rel=0.01
+    )
+    assert b"an estimate" in shown.content
