@@ -4,6 +4,8 @@ from django.urls import URLPattern, path
 
 from ingest.api.attempts import Attempts
 from ingest.api.batches import Batches, OneBatch
+from ingest.api.engine import EngineRoutes, EngineViewNow, UnmapRoute
+from ingest.api.explorer import OneRequest
 from ingest.api.files import Files
 from ingest.api.requests import Requests
 from ingest.api.servers import AcceptServer, CheckServer, FlushServer, OneServer, Servers
@@ -13,6 +15,10 @@ from ingest.api.trials import ArrivalTraces, OneArrivalTrace, OneTrial, Trials
 
 api_urlpatterns: list[URLPattern] = [
     path("ingest/requests", Requests.as_view(), name="ingest-requests"),
+    path("ingest/requests/<path:request_id>", OneRequest.as_view(), name="ingest-request"),
+    path("ingest/engine-view", EngineViewNow.as_view(), name="ingest-engine-view"),
+    path("ingest/routes", EngineRoutes.as_view(), name="ingest-routes"),
+    path("ingest/routes/<int:pk>/unmap", UnmapRoute.as_view(), name="ingest-unmap"),
     path("ingest/files", Files.as_view(), name="ingest-files"),
     path("ingest/batches", Batches.as_view(), name="ingest-batches"),
     path("ingest/batches/<str:batch_id>", OneBatch.as_view(), name="ingest-batch"),

@@ -1,8 +1,5 @@
 """Page: latency, outcomes and cost as engines tell them, and the models that stand for no route."""
 
-from dataclasses import dataclass
-from datetime import timedelta
-
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -18,35 +15,9 @@ from ingest.selectors.agreement import compared
 from ingest.selectors.engine_view import METHOD, engine_view, total_cost
 from ingest.selectors.routes import mappings, routes_of
 from ingest.selectors.unmapped import unmapped
+from ingest.selectors.windows import WINDOWS, window_of
 from ingest.services.mapping import Wanted, map_model, unmap
 from policies import selectors as policies
-
-
-@dataclass(frozen=True)
-class Window:
-    """A stretch up to now, and the steps of its picture."""
-
-    name: str
-    label: str
-    length: timedelta
-    step_s: int
-
-
-WINDOWS = {
-    one.name: one
-    for one in (
-        Window("5m", "5 minutes", timedelta(minutes=5), 10),
-        Window("1h", "1 hour", timedelta(hours=1), 120),
-        Window("24h", "24 hours", timedelta(hours=24), 3600),
-    )
-}
-
-
-def window_of(name: str) -> Window:
-    """The hour where none is named; BadInput for one that there is not."""
-    if name and name not in WINDOWS:
-        raise BadInput("unknown_window", f"A window is one of {', '.join(WINDOWS)}.")
-    return WINDOWS[name or "1h"]
 
 
 @require_GET

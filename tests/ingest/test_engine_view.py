@@ -263,3 +263,25 @@ def test_a_fleets_hours_over_executions_are_an_estimate_and_say_so(
         float(fleet.usd_per_h) * 0.5 / 10, rel=0.01
     )
     assert b"an estimate" in shown.content
+
+
+def test_machines_map_a_model_and_read_the_view_with_the_gates_state(
+    ci: Sender, otel: Sender, source: Source
+) -> None:
+    executed(source, 1)
+    told = otel.client.get("/api/v1/ingest/routes").json()
+    assert told["unmapped"] == [{"model": "full", "executions": 1, "suggestion": "full"}]
+    post = {"content_type": "application/json"}
+    made = ci.client.post("/api/v1/ingest/routes", {"model": "full", "route": "full"}, **post)
+    assert made.status_code == 200
+    stale = {"model": "full", "route": "compact", "expected_version": 7}
+    assert ci.client.post("/api/v1/ingest/routes", stale, **post).json()["code"] == (
+        "mapping_changed"
+    )
+    seen = ci.client.get("/api/v1/ingest/engine-view?window=5m").json()
+    assert [(one["route"], one["executions"]) for one in seen["routes"]] == [("full", 1)]
+    assert seen["gates"]["reason"] == "no data: no gateway population"
+    assert seen["routes"][0]["cost_usd"] is None
+    gone = f"/api/v1/ingest/routes/{made.json()['id']}/unmap"
+    assert ci.client.post(gone, {"expected_version": 1}, **post).status_code == 204
+    assert ci.client.get("/api/v1/ingest/engine-view?window=9y").json()["code"] == "unknown_window"

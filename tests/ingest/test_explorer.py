@@ -206,3 +206,17 @@ def test_a_request_of_another_product_or_day_is_not_there(
     yesterday = (datetime.now(UTC) - timedelta(days=9)).date()
     for path in (f"{yesterday}/{row.id}", f"{row.day}/{row.id + 1}", f"never/{row.id}"):
         assert engineer.get(f"/products/{SLUG}/requests/{path}/").status_code == 404
+
+
+def test_machines_read_one_request_with_its_evidence_and_the_disagreement(
+    edge: Sender, source: Source, record: RecordMaker
+) -> None:
+    stored(edge, record(outcome="cancelled"))
+    executed(source, "attempt-1", SECOND)
+    found = edge.client.get("/api/v1/ingest/requests/request-1").json()
+    assert found["request"]["outcome"] == "cancelled"
+    assert found["decision"]["route"] == "full"
+    assert [one["attempt_id"] for one in found["attempts"]] == ["attempt-1"]
+    assert [(one["model"], one["ending"]) for one in found["engine"]] == [("full", "answered")]
+    assert found["disagreement"].startswith("The gateway says cancelled, the engine answered.")
+    assert edge.client.get("/api/v1/ingest/requests/nobody").status_code == 404
