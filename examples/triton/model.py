@@ -1,7 +1,8 @@
 """A toy language model for Triton's python backend: it takes as long as its lengths say.
 
 No text goes in or comes out. INPUT_TOKENS is the prompt's length, ANSWER_TOKENS what a free answer
-would take and MAX_TOKENS the cap; OUTPUT_TOKENS is the smaller of the two.
+would take and MAX_TOKENS the cap; OUTPUT_TOKENS is the smaller of the two. An answer of fewer than
+0 tokens is how a client asks for an error.
 """
 
 import json
@@ -28,6 +29,8 @@ class TritonPythonModel:
         asked, cap = tensor(request, "ANSWER_TOKENS"), tensor(request, "MAX_TOKENS")
         given = min(asked, cap, key=number)
         n_in, n_out = number(tensor(request, "INPUT_TOKENS")), number(given)
+        if n_out < 0:
+            return pb_utils.InferenceResponse(error=pb_utils.TritonError("an error was asked for"))
         service_s = self.base_s + n_in * self.per_input_s + n_out * self.per_output_s
         if sleep_unless_cancelled(request, time.monotonic() + service_s):
             # The answer is one of the inputs, handed over as it is: a tensor made from an array
@@ -43,7 +46,7 @@ def tensor(request, name):
 
 
 def number(one):
-    return int(one.as_numpy()[0])
+    return int(one.as_numpy().ravel()[0])
 
 
 def sleep_unless_cancelled(request, until):

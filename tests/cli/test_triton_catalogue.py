@@ -6,7 +6,7 @@ import pytest
 
 from orchid.cli.triton.catalogue import pool, write_repository
 from orchid.cli.triton.environment import Environment
-from orchid.cli.triton.server import Ports, command
+from orchid.cli.triton.server import Otlp, Ports, command
 
 
 def test_service_time_follows_from_lengths(examples: Path) -> None:
@@ -16,7 +16,7 @@ def test_service_time_follows_from_lengths(examples: Path) -> None:
 
 
 def test_an_unknown_pool_is_refused_with_the_names_there_are(examples: Path) -> None:
-    with pytest.raises(KeyError, match="six, four"):
+    with pytest.raises(KeyError, match="six, four, everything"):
         pool(examples / "triton/models.toml", "seven")
 
 
@@ -30,7 +30,7 @@ def test_every_model_gets_a_config_whose_instances_take_one_shared_slot(
     assert "count: 4" in config
     assert 'name: "SLOTS" global: true count: 1' in config
     assert "$" not in config
-    assert "dynamic_batching" not in config
+    assert "dynamic_batching {" not in config
     assert (tmp_path / "compact/1/model.py").is_file()
 
 
@@ -46,3 +46,28 @@ def test_the_server_listens_on_loopback_alone(examples: Path, tmp_path: Path) ->
     for kind in ("http", "grpc", "metrics"):
         assert f"--{kind}-address=127.0.0.1" in words
     assert "--rate-limit-resource=SLOTS:3" in words
+
+
+def test_a_repository_holds_composites_and_a_bounded_queue(examples: Path, tmp_path: Path) -> None:
+    everything = pool(examples / "triton/models.toml", "everything")
+    write_repository(everything, examples / "triton", tmp_path)
+    configs = {path.parent.name: path.read_text() for path in tmp_path.glob("*/config.pbtxt")}
+    assert set(configs) == {*everything.models, "chain", "router", "stream"}
+    assert "max_queue_size: 4" in configs["guarded"]
+    assert 'model_name: "full"' in configs["chain"]
+    assert "decoupled: true" in configs["stream"]
+    assert not [name for name, text in configs.items() if "$" in text]
+    # An ensemble has no code, but Triton wants the folder of its version.
+    assert (tmp_path / "chain/1").is_dir()
+    assert (tmp_path / "router/1/model.py").is_file()
+
+
+def test_spans_go_to_the_address_that_is_named(examples: Path, tmp_path: Path) -> None:
+    four = pool(examples / "triton/models.toml", "four")
+    there = Environment(home=tmp_path, site=tmp_path)
+    spans = Otlp("http://127.0.0.1:4318/v1/traces", "secret")
+    words = command(four, there, tmp_path, Ports(1, 2, 3), spans)
+    assert "mode=opentelemetry" in words
+    assert "opentelemetry,url=http://127.0.0.1:4318/v1/traces" in words
+    assert not [word for word in words if "secret" in word]
+    assert spans.env == {"OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer secret"}

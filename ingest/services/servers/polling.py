@@ -5,6 +5,7 @@ and a number: whoever comes too late finds another number and writes nothing, so
 twice, or be killed at any line, and the next tick checks again.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -55,6 +56,7 @@ class Check:
     standings: dict[str, Any] = field(default_factory=dict)
     probes: dict[str, Any] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    took: timedelta = timedelta(0)
 
 
 def poll(server_pk: int, now: datetime) -> bool:
@@ -80,7 +82,7 @@ def _claimed(server_pk: int, now: datetime) -> TritonServer | None:
 
 
 def _looked(server: TritonServer, now: datetime) -> Check:
-    deadline = Deadline(CHECK_S)
+    begun, deadline = time.monotonic(), Deadline(CHECK_S)
     client = opened(server, deadline)
     try:
         seen = observe(server, client, deadline)
@@ -90,6 +92,7 @@ def _looked(server: TritonServer, now: datetime) -> Check:
     finally:
         if client is not None:
             client.close()
+    check.took = timedelta(seconds=time.monotonic() - begun)
     return check
 
 
@@ -144,7 +147,8 @@ def _write(server: TritonServer, check: Check, now: datetime) -> None:
     server.checked_at, server.lease_until = now, None
     server.answered_in_ms = seen.answered_in_ms
     server.failed_in_a_row = server.failed_in_a_row + 1 if seen.no_answer else 0
-    server.due_at = now + pause(server)
+    # A server that takes long gets a fifth of one worker at most, however often it is wanted.
+    server.due_at = now + max(pause(server), 4 * check.took)
     server.save()
 
 

@@ -46,9 +46,19 @@ def build(root: Path) -> None:
 @click.option(
     "--stand-in", is_flag=True, help="Run the built-in stand-in even where Triton can run."
 )
+@click.option(
+    "--otlp",
+    help="Send spans to this OTLP/HTTP address and write no trace files; ORCHID_TOKEN "
+    "goes with them.",
+)
 @root_option
 def run(
-    name: str, slots: int | None, ports: tuple[int, int, int] | None, stand_in: bool, root: Path
+    name: str,
+    slots: int | None,
+    ports: tuple[int, int, int] | None,
+    stand_in: bool,
+    otlp: str | None,
+    root: Path,
 ) -> None:
     """Run a pool's model server until stopped; writes var/run/triton-POOL.json once it is ready.
 
@@ -66,7 +76,8 @@ def run(
         sys.exit(modelserver.serve(pool, var, ports[0] if ports else None, _say_ready))
     chosen = server.Ports(*ports) if ports else server.default_ports()
     try:
-        sys.exit(server.serve(server.Server(pool, built, examples, var, chosen), _say_ready))
+        spans = server.Otlp(otlp, os.environ.get("ORCHID_TOKEN", "")) if otlp else None
+        sys.exit(server.serve(server.Server(pool, built, examples, var, chosen, spans), _say_ready))
     except environment.TritonUnavailableError as reason:
         raise click.ClickException(str(reason)) from None
 

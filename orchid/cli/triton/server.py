@@ -29,11 +29,37 @@ class Ports:
     metrics: int
 
 
+@dataclass(frozen=True)
+class Otlp:
+    """Where spans go instead of trace files, and the bearer token that is sent with them."""
+
+    url: str
+    token: str = ""
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The exporter reads its headers from the environment alone."""
+        headers = f"authorization=Bearer {self.token}"
+        return {"OTEL_EXPORTER_OTLP_HEADERS": headers} if self.token else {}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Exported every second: by its own default a span comes five seconds late."""
+        told = (f"url={self.url}", "resource=service.name=triton", "bsp_schedule_delay=1000")
+        return ("mode=opentelemetry", *(f"opentelemetry,{one}" for one in told))
+
+
 class Server:
     """One tritonserver process, from its start to its end."""
 
     def __init__(
-        self, pool: Pool, environment: Environment, examples: Path, var: Path, ports: Ports
+        self,
+        pool: Pool,
+        environment: Environment,
+        examples: Path,
+        var: Path,
+        ports: Ports,
+        otlp: Otlp | None = None,
     ):
         self.pool, self.ports, self.var = pool, ports, var
         self.run_id, self.folder = new_run(var, pool.name)
@@ -42,8 +68,8 @@ class Server:
         write_repository(pool, examples, self.folder / "models")
         self._child = Child(
             name=f"triton-{pool.name}",
-            argv=command(pool, environment, self.folder, ports),
-            env=environment.process_env(),
+            argv=command(pool, environment, self.folder, ports, otlp),
+            env=environment.process_env() | (otlp.env if otlp else {}),
             # The signal that makes it write its last traces, also when it comes because we died.
             stop_signal=signal.SIGTERM,
             stop_within_s=STOP_WITHIN_S,
@@ -81,7 +107,7 @@ class Server:
             run_id=self.run_id,
             pid=self.process.pid,
             slots=self.pool.slots,
-            models=sorted(self.pool.models),
+            models=sorted([*self.pool.models, *self.pool.composites]),
             http=f"127.0.0.1:{self.ports.http}",
             grpc=f"127.0.0.1:{self.ports.grpc}",
             metrics=f"127.0.0.1:{self.ports.metrics}",
@@ -111,15 +137,17 @@ def default_ports() -> Ports:
     return Ports(*free_ports(3))
 
 
-def command(pool: Pool, environment: Environment, folder: Path, ports: Ports) -> list[str]:
+def command(
+    pool: Pool, environment: Environment, folder: Path, ports: Ports, otlp: Otlp | None = None
+) -> list[str]:
     """tritonserver's command line, bound to loopback: its own default is every interface."""
     shared_memory = ("shm-default-byte-size=1048576", "shm-growth-byte-size=1048576")
-    trace = (
+    files = (
         "mode=triton",
         f"triton,file={folder / 'trace/trace.json'}",
-        "rate=1",
-        "level=TIMESTAMPS",
+        f"triton,log-frequency={TRACES_PER_FILE}",
     )
+    trace = (*(otlp.options if otlp else files), "rate=1", "level=TIMESTAMPS")
     return [
         str(environment.server),
         f"--model-repository={folder / 'models'}",
@@ -138,8 +166,6 @@ def command(pool: Pool, environment: Environment, folder: Path, ports: Ports) ->
         "--rate-limit=execution_count",
         f"--rate-limit-resource=SLOTS:{pool.slots}",
         *(part for one in trace for part in ("--trace-config", one)),
-        "--trace-config",
-        f"triton,log-frequency={TRACES_PER_FILE}",
     ]
 
 

@@ -4,18 +4,12 @@ import contextlib
 import json
 import os
 import socket
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-
-def _anchor() -> dict[str, int]:
-    """One moment on the monotonic clock (of trace files) and on the wall clock."""
-    before = time.monotonic_ns()
-    unix_ns = time.time_ns()
-    return {"monotonic_ns": (before + time.monotonic_ns()) // 2, "unix_ns": unix_ns}
+from orchid.cli.clocks import anchor
 
 
 def _now() -> str:
@@ -37,7 +31,7 @@ class ServerState:
     grpc: str | None = None  # the stand-in speaks HTTP alone
     metrics: str | None = None
     trace_dir: str | None = None  # where trace.json.N files appear; the stand-in writes none
-    anchor: dict[str, int] = field(default_factory=_anchor)
+    anchor: dict[str, int] = field(default_factory=anchor)
     started_at: str = field(default_factory=_now)
 
 
