@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Decimal
 from itertools import chain
 
+import numpy as np
+from numpy.typing import NDArray
+
 _FIRST_EXPONENT = -2
 _LAST_EXPONENT = 7
 _MANTISSAS = tuple(chain(range(100, 200), range(200, 500, 2), range(500, 1000, 5)))
@@ -35,6 +38,11 @@ def bucket_of(ms: float) -> int:
     if math.isnan(ms) or ms < 0:
         raise ValueError(f"a duration is a number of milliseconds from 0, not {ms}")
     return bisect_left(_EDGES, ms)
+
+
+def buckets_of(ms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """`bucket_of` each of many durations from 0 on."""
+    return np.searchsorted(_EDGES, ms, side="left")
 
 
 def upper_edge_ms(bucket: int) -> float:

@@ -49,6 +49,20 @@ COUNTERS: tuple[str, ...] = (
 )
 
 
+#: The same as bits of one number, as rows keep them: names are appended above, never moved.
+BIT_OF = {name: 1 << place for place, name in enumerate(COUNTERS)}
+
+
+def bits_of(names: Iterable[str]) -> int:
+    """Populations as one number."""
+    return sum(BIT_OF[name] for name in names)
+
+
+def names_of(bits: int) -> frozenset[str]:
+    """The populations that a number of `bits_of` holds."""
+    return frozenset(name for name, bit in BIT_OF.items() if bits & bit)
+
+
 def populations(record: RequestRecord, document: PolicyDocument) -> frozenset[str]:
     """The populations that the request belongs to, a subset of COUNTERS."""
     standing, at = standing_of(facts_of(record), document), clocks_of(record)

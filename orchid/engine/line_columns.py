@@ -1,0 +1,182 @@
+"""Lines of records as columns of numbers: what is summed, and what bounds are compared with.
+
+Sums are of whole parts (`rollup.parts_of`): microseconds, bytes, tokens, millionths of a TEU, and
+1e-12 dollars. Where attempts share a request, their parts add up.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orchid.engine.clocks import Clocks
+from orchid.engine.rollup import EXACT, FIGURES, USD_STEP, parts_of
+from orchid.engine.wire.lines import Lines, amount
+
+Floats = NDArray[np.float64]
+#: 64 bits, or Python's own numbers where an absurd amount needs them.
+Wholes = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+_SAFE = 1 << 40
+"""A sum of a million such numbers still has 64 bits."""
+
+_OF_REQUEST = ("first_token_ms", "max_gap_ms", "input_tokens", "cached_input_tokens")
+_CLOCKS = (*_OF_REQUEST, "output_tokens", "completion_ms", "deadline_ms")
+_SUMMED = ("queue_ms", "live_token_ms", "transfer_bytes", "preemptions")
+_OF_ATTEMPT = (*_SUMMED, "cancel_requested_ms", "released_ms")
+_TEU = ("teu_predicted", "teu_observed")
+_clocks_of, _work_of = attrgetter(*_CLOCKS), attrgetter(*_OF_ATTEMPT)
+
+
+class Known(NamedTuple):
+    """One figure of every request: its parts, and whether it was told at all."""
+
+    parts: Wholes
+    told: Mask
+
+
+class LineColumns(NamedTuple):
+    """Columns of equal length."""
+
+    arrived_us: Wholes
+    at: Clocks
+    figures: dict[str, Known]
+    teu: Wholes
+    usd: Wholes
+
+
+def columns_of(lines: Lines) -> LineColumns:
+    """The numbers of some lines."""
+    table = _table(map(_clocks_of, lines.requests), len(_CLOCKS))
+    requests = dict(zip(_CLOCKS, table, strict=True))
+    told = ("first_token_ms", "max_gap_ms", "input_tokens", "cached_input_tokens", "output_tokens")
+    figures = {name: _known(name, requests[name]) for name in told}
+    figures |= _worked(lines.attempts)
+    decided = [None if one is None else one.teu for one in lines.decisions]
+    return LineColumns(
+        np.array([_microseconds(one.arrived_at) for one in lines.requests], dtype=np.int64),
+        Clocks(
+            requests["first_token_ms"],
+            requests["max_gap_ms"],
+            requests["completion_ms"],
+            _or_infinite(requests["output_tokens"]),
+            _or_infinite(requests["deadline_ms"]),
+        ),
+        figures,
+        _wholes([_teu_parts(text) for text in decided]),
+        _wholes([_priced_parts(attempts) for attempts in lines.attempts]),
+    )
+
+
+def joined(parts: Sequence[LineColumns]) -> LineColumns:
+    """One after another as one; at least one is needed."""
+    names = parts[0].figures
+    return LineColumns(
+        np.concatenate([one.arrived_us for one in parts]),
+        Clocks(*(np.concatenate(columns) for columns in zip(*(o.at for o in parts), strict=True))),
+        {
+            name: Known(
+                np.concatenate([one.figures[name].parts for one in parts]),
+                np.concatenate([one.figures[name].told for one in parts]),
+            )
+            for name in names
+        },
+        np.concatenate([one.teu for one in parts]),
+        np.concatenate([one.usd for one in parts]),
+    )
+
+
+def _table(rows: Iterable[tuple[Any, ...]], width: int) -> Floats:
+    """Columns of numbers, NaN for None."""
+    return np.array(list(rows), dtype=np.float64).reshape(-1, width).T
+
+
+def _or_infinite(column: Floats) -> Floats:
+    return np.where(np.isnan(column), np.inf, column)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - EPOCH) // MICROSECOND
+
+
+def _known(name: str, column: Floats) -> Known:
+    """Parts of floats are rounded half to even, as `parts_of` does."""
+    told = ~np.isnan(column)
+    return Known(np.rint(np.where(told, column, 0.0) * FIGURES[name]).astype(np.int64), told)
+
+
+def _worked(attempts: Sequence[tuple[Any, ...]]) -> dict[str, Known]:
+    """What the attempts of each request add up to."""
+    tried = list(chain.from_iterable(attempts))
+    sizes = np.fromiter(map(len, attempts), dtype=np.int64, count=len(attempts))
+    of_attempts = dict(
+        zip(_OF_ATTEMPT, _table(map(_work_of, tried), len(_OF_ATTEMPT)), strict=True)
+    )
+    each = {name: _known(name, of_attempts[name]) for name in _SUMMED}
+    taken = of_attempts["released_ms"] - of_attempts["cancel_requested_ms"]
+    each["cancel_to_release_ms"] = _known("cancel_to_release_ms", np.maximum(taken, 0.0))
+    for name in _TEU:
+        texts = [getattr(attempt, name) for attempt in tried]
+        told = np.array([text is not None for text in texts], dtype=np.bool_)
+        each[name] = Known(_wholes([_teu_parts(text) for text in texts]), told)
+    return {name: _by_request(known, sizes) for name, known in each.items()}
+
+
+def _by_request(known: Known, sizes: Wholes) -> Known:
+    """Sums over each request's attempts; of none, nothing is told."""
+    if len(known.parts) == len(sizes) and (sizes == 1).all():
+        return known
+    parts = np.zeros(len(sizes), dtype=known.parts.dtype)
+    told = np.zeros(len(sizes), dtype=np.bool_)
+    some = sizes > 0
+    if some.any():
+        starts = (np.cumsum(sizes) - sizes)[some]
+        parts[some] = np.add.reduceat(known.parts, starts)
+        told[some] = np.logical_or.reduceat(known.told, starts)
+    return Known(parts, told)
+
+
+def _priced_parts(attempts: tuple[Any, ...]) -> int:
+    """Dollars that the attempts of a request stated, as `outcome.priced_usd` sums them."""
+    if len(attempts) == 1:
+        (only,) = attempts
+        return _usd_parts(only.external_usd if only.cost_usd is None else only.cost_usd)
+    stated = [one.external_usd if one.cost_usd is None else one.cost_usd for one in attempts]
+    total = sum((amount(text) for text in stated if text is not None), Decimal(0))
+    return _in_steps(total, USD_STEP)
+
+
+def _usd_parts(text: str | None) -> int:
+    return 0 if text is None else _usd_parts_of(text)
+
+
+def _teu_parts(text: str | None) -> int:
+    return 0 if text is None else _teu_parts_of(text)
+
+
+@lru_cache(maxsize=1 << 17)
+def _teu_parts_of(text: str) -> int:
+    return parts_of("teu_predicted", amount(text))
+
+
+@lru_cache(maxsize=1 << 17)
+def _usd_parts_of(text: str) -> int:
+    return _in_steps(amount(text), USD_STEP)
+
+
+def _in_steps(value: Decimal, step: Decimal) -> int:
+    return int(EXACT.divide(EXACT.quantize(value, step), step))
+
+
+def _wholes(values: list[int]) -> Wholes:
+    largest = max(values, default=0)
+    return np.array(values, dtype=np.int64 if largest < _SAFE else object)
