@@ -2,9 +2,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from ingest.models import RequestRow, RollupDelta, RollupStep
 from ingest.selectors import RollupRow, rollup_rows
+from ingest.selectors.recount import recount
 from ingest.services.compaction import compact
 from orchid.engine.histogram import merge_all, percentile_ms
 from policies.models import Product
@@ -105,21 +107,31 @@ def test_merging_deltas_changes_no_figure(
     assert compact(arrived_at + timedelta(hours=1)) == 0
 
 
+OUTCOMES = ["completed", "failed", "timed_out", "cancelled", "rejected", "deferred"]
+
+
 def test_rollups_equal_a_recount_of_the_rows(
-    edge: Sender, record: RecordMaker, rows: Any, product: Product
+    edge: Sender, record: RecordMaker, product: Product, arrived_at: datetime
 ) -> None:
-    outcomes = ["completed", "failed", "timed_out", "cancelled", "rejected", "deferred"]
-    sent = [record(outcome=outcomes[number % 6]) for number in range(30)]
+    sent = [record(outcome=OUTCOMES[number % 6], tenant=f"t{number % 3}") for number in range(30)]
     edge.records(*sent[:20])
     edge.records(*sent[10:])
     count_waiting()
-    recount: dict[str, int] = {}
-    for row in RequestRow.objects.filter(product_id=product.pk):
-        for population in row.populations:
-            recount[population] = recount.get(population, 0) + 1
-    summed: dict[str, int] = {}
-    for rollup in rows():
-        for name, count in rollup.counters.items():
-            summed[name] = summed.get(name, 0) + count
-    assert summed == recount
-    assert summed["offered"] == 30
+    found = recount(product, arrived_at, arrived_at + timedelta(hours=1))
+    assert (found.requests, found.differences) == (30, [])
+    compact(arrived_at + timedelta(hours=1))
+    assert recount(product, arrived_at, arrived_at + timedelta(hours=1)) == found
+
+
+def test_a_recount_names_what_a_rollup_has_wrong(
+    edge: Sender, record: RecordMaker, product: Product, arrived_at: datetime
+) -> None:
+    edge.records(record(), record(completion_ms=1800.0))
+    count_waiting()
+    RequestRow.objects.filter(completion_ms=1800.0).delete()
+    found = recount(product, arrived_at, arrived_at + timedelta(hours=1))
+    wrong = {one.figure: (one.rollup, one.rows) for one in found.differences}
+    assert wrong["offered"] == (2, 1)
+    assert {"records", "teu", "histogram"} <= wrong.keys()
+    with pytest.raises(CommandError, match="figures differ"):
+        call_command("recount", product.slug)
