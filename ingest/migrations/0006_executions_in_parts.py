@@ -2,7 +2,6 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-
 # Executions of files that came before kept their number in their key alone.
 NUMBERS = """
 UPDATE ingest_engineattempt

@@ -1,6 +1,6 @@
 """One execution of a trace file, in memory between its stamps and its row."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from ingest.models import EngineAttempt, Source
 from ingest.services.attempts import attempt_of
@@ -70,7 +70,7 @@ class Execution:
         )
 
 
-def rows_by(source: Source, column: str, numbers: Collection[int]) -> Sequence[EngineAttempt]:
+def rows_by(source: Source, column: str, numbers: Collection[int]) -> Iterable[EngineAttempt]:
     """Rows of a run whose own number, or whose caller's, is one of these."""
     if not numbers:
         return []

@@ -3,7 +3,7 @@
 import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -11,13 +11,21 @@ import httpx
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 TRIES, PAUSE_S, TIMEOUT_S = 3, 0.5, 30.0
+#: A delivery that is to come again later waits so long in all, and so long at once.
+PATIENCE_S, LONGEST_PAUSE_S = 600.0, 60.0
+BUSY = (429, 503)
 Json = dict[str, Any]
 
 
 class Api:
     """One control plane. Every failure becomes a click.ClickException that says what to do."""
 
-    def __init__(self, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        transport: httpx.BaseTransport | None = None,
+        pause: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self.pause = pause
         self.url = os.environ.get("ORCHID_URL", DEFAULT_URL).rstrip("/")
         headers = {"Authorization": f"Bearer {_token()}"}
         self.client = httpx.Client(
@@ -33,12 +41,24 @@ class Api:
         return self._answer("POST", path, json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
 
     def deliver(self, path: str, content: bytes, headers: Mapping[str, str], **query: Any) -> Json:
-        """A batch; its Batch-Id header makes a second sending harmless."""
+        """A batch; its Batch-Id header makes a second sending harmless.
+
+        An inbox that is full or away says when to come again, and is asked again then, for
+        PATIENCE_S in all.
+        """
         asked = {name: value for name, value in query.items() if value is not None}
-        return self._answer("POST", path, params=asked, content=content, headers=headers)
+        left = PATIENCE_S
+        while True:
+            response = self._sent("POST", path, params=asked, content=content, headers=headers)
+            wait = asked_to_wait(response)
+            if wait is None or wait > left or self.pause(wait) is True:
+                return self._read(response)
+            left -= wait
 
     def _answer(self, method: str, path: str, **parts: Any) -> Json:
-        response = self._sent(method, path, **parts)
+        return self._read(self._sent(method, path, **parts))
+
+    def _read(self, response: httpx.Response) -> Json:
         if response.is_success:
             body: Json = response.json() if response.content else {}
             return body
@@ -51,8 +71,19 @@ class Api:
             except httpx.TransportError as error:
                 if not left:
                     raise click.ClickException(unreachable(self.url, error)) from error
-                time.sleep(PAUSE_S)
+                self.pause(PAUSE_S)
         raise AssertionError("unreachable: the last try returns or raises")
+
+
+def asked_to_wait(response: httpx.Response) -> float | None:
+    """Seconds until a busy control plane wants to be asked again; None when it is not busy."""
+    if response.status_code not in BUSY:
+        return None
+    try:
+        said = float(response.headers.get("Retry-After", "1"))
+    except ValueError:
+        said = 1.0
+    return min(max(said, PAUSE_S), LONGEST_PAUSE_S)
 
 
 def _token() -> str:

@@ -26,7 +26,7 @@ COMMANDS = {
     "evidence": Target("change", "evidence", "Quality evidence."),
     "check": Target("change", "check", "Judge what is live, or a generation, by exit code."),
     "rollback": Target("change", "rollback", "Go back to what was live before."),
-    "ingest": Target("deliver", "ingest", "Deliver trace files, logs and records."),
+    "ingest": Target("ingest", "ingest", "Deliver trace files, logs and records."),
     "policy": Target("policy", "policy", "Check, compare and explain documents, offline."),
     "edge": Target("edge", "edge", "One edge beside a fleet."),
     "triton": Target("triton.commands", "triton", "A real Triton with toy models."),

@@ -160,3 +160,15 @@ TODAY = {name: name for name in _NAMES} | _OLD
 def own_name(written: str) -> str:
     """A name that a backend gave, as much of it as is kept."""
     return written.replace("\x00", "")[:256]
+
+
+def whole_before(data: bytes) -> int:
+    """How many bytes of a file that still grows are whole objects; what follows may be half one."""
+    starts = [found.start() for found in OBJECT_START.finditer(data)]
+    if not starts:
+        return 0
+    try:
+        _decoded(data[starts[-1] :])
+    except UNDECODED:
+        return starts[-1]
+    return len(data)

@@ -14,12 +14,12 @@ import httpx
 
 from orchid.cli.change import proposal_text
 from orchid.cli.client import Api
-from orchid.cli.deliver import results_text
 from orchid.cli.demo import ci as job
 from orchid.cli.demo import seed as recordings
 from orchid.cli.demo.arrivals import DemoRequest, requests
 from orchid.cli.demo.edgeclient import Edge
 from orchid.cli.demo.traffic import Driver
+from orchid.cli.ingest.counting import results_text
 from orchid.cli.output import json_option, show
 from orchid.formats.arrivals import azure
 

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchid.cli.client import Api, Json
-from orchid.cli.deliver import Origin, counted, deliver, kind_of
+from orchid.cli.ingest.counting import by_file, counted
+from orchid.cli.ingest.delivering import deliver
+from orchid.cli.ingest.names import kind_of
+from orchid.cli.ingest.origin import Origin
 from orchid.cli.output import progress
 
 PRODUCT = "orchid-demo"
@@ -17,9 +20,8 @@ def seed(api: Api, recordings: Path) -> list[Json]:
     for run in sorted(path for path in recordings.iterdir() if path.is_dir()):
         origin = origin_of(run)
         files = progress(list(files_of(run)), f"Delivering {run.name}")
-        results += counted(
-            api, [deliver(api, file, kind_of(file), origin) for file in files], origin
-        )
+        parts = [one for file in files for one in deliver(api, file, kind_of(file), origin)]
+        results += by_file(counted(api, parts, origin.product))
     return results
 
 
