@@ -17,6 +17,11 @@ EXIT_CODES = {
     VerdictState.NO_DATA: 2,
 }
 
+NO_POPULATION = (
+    "No data: no gateway population. No request of {} was ever recorded by an edge; "
+    "publish it and run one (orchid edge run)."
+)
+
 #: An open window that was not judged for this long is judged by nobody.
 UNWATCHED_AFTER = timedelta(minutes=2)
 
@@ -40,7 +45,7 @@ def check(product: Product, number: int | None, now: datetime) -> Answer:
     window = _window(product, number)
     if window is None:
         what = f"generation {number}" if number else product.slug
-        return Answer(VerdictState.NO_DATA, [f"No request of {what} was ever measured live."])
+        return Answer(VerdictState.NO_DATA, [NO_POPULATION.format(what)])
     evaluation = latest(window)
     if evaluation is None:
         return Answer(VerdictState.NO_DATA, ["The window has not been judged yet."], window)

@@ -146,7 +146,8 @@ class MappingIn(serializers.Serializer[Any]):
 
     model = serializers.CharField(max_length=256)
     route = serializers.CharField(max_length=80)
-    source = serializers.IntegerField(
+    # A field may be called `source` like any other; the stubs take it for Field.source.
+    source = serializers.IntegerField(  # type: ignore[assignment]
         required=False, allow_null=True, min_value=1, max_value=2**63 - 1
     )
     expected_version = serializers.IntegerField(

@@ -78,7 +78,7 @@ def _outstanding(product: Product) -> dict[tuple[int, str], Parts]:
             arrived=Coalesce(Sum(_NUMBERED), 0),
         )
         for row in counts:
-            found[row["source_id"], row["boot_id"]][status] = row
+            found[row["source_id"], row["boot_id"]][status] = dict(row)
     return found
 
 

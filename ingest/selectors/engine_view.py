@@ -132,24 +132,38 @@ def asked_of(product: Product, document: PolicyDocument | None, since: datetime)
 def read(statement: str, asked: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, asked)
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 def _seen(
     row: tuple[Any, ...], tokens: Iterable[tuple[Any, ...]], document: PolicyDocument | None
 ) -> Seen:
-    route, model, executions, _, *times = row
+    route, model, executions, _, request, queue, compute, first_token = row
     mine = [one for one in tokens if one[0] == route and model in (None, one[1])]
     known = [one for one in mine if one[5]]
     return Seen(
-        route,
-        model,
-        executions,
-        _endings(mine),
-        *(Percentiles(*(each or ())) for each in times),
-        *(sum(one[column] for one in known) if known else None for column in (7, 8, 10)),
+        route=route,
+        model=model,
+        executions=executions,
+        endings=_endings(mine),
+        request=_percentiles(request),
+        queue=_percentiles(queue),
+        compute=_percentiles(compute),
+        first_token=_percentiles(first_token),
+        input_tokens=_total(known, 7),
+        cached_tokens=_total(known, 8),
+        output_tokens=_total(known, 10),
         cost=cost_of(document, route, map(_summed, mine)),
     )
+
+
+def _percentiles(told: Sequence[float | None] | None) -> Percentiles:
+    return Percentiles(*(told or ()))
+
+
+def _total(rows: Sequence[tuple[Any, ...]], column: int) -> int | None:
+    return sum(int(row[column]) for row in rows) if rows else None
 
 
 def _endings(rows: Iterable[tuple[Any, ...]]) -> dict[str, int]:
@@ -160,8 +174,10 @@ def _endings(rows: Iterable[tuple[Any, ...]]) -> dict[str, int]:
 
 
 def _summed(row: tuple[Any, ...]) -> Summed:
-    _, model, _, convention, long_prompt, known, executions, *tokens = row
-    usage = Usage(*map(int, tokens), convention=Convention(convention)) if known else None
+    _, model, _, convention, long_prompt, known, executions, *sums = row
+    plain, cached, written, output = map(int, sums)
+    told = Usage(plain, cached, written, output, Convention(convention))
+    usage = told if known else None
     return Summed(model, executions, long_prompt, usage)
 
 

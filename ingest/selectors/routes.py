@@ -6,16 +6,17 @@ from django.db.models import QuerySet
 
 from ingest.models import EngineRoute
 from orchid.engine.document.model import PolicyDocument
-from policies.models import Product
-from policies.selectors import document_of, generations
+from policies.models import Product, Revision
+from policies.selectors import document_of
 
 RouteOf = Callable[[int | None, str], str | None]
 
 
 def newest_document(product: Product) -> PolicyDocument | None:
     """The newest generation's latest text; None before the first."""
-    newest = generations(product).first()
-    digest = None if newest is None else newest.latest_digest
+    newest = Revision.objects.filter(generation__product=product)
+    digests = newest.order_by("-generation__number", "-number").values_list("digest", flat=True)
+    digest = digests.first()
     return None if digest is None else document_of(digest)
 
 

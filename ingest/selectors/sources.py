@@ -107,7 +107,8 @@ class SourceRow:
         """Stored a minute over the last whole minutes."""
         this = minute_of(self.now)
         wanted = range(this - RATE_MINUTES, this)
-        return sum(self.tally.recent.get(str(minute), 0) for minute in wanted) / RATE_MINUTES
+        stored: int = sum(self.tally.recent.get(str(minute), 0) for minute in wanted)
+        return stored / RATE_MINUTES
 
     @property
     def watermark_age_s(self) -> float | None:

@@ -157,9 +157,13 @@ def test_without_a_gateway_the_gates_have_no_data_and_the_next_step_is_named(
     engineer: Client, source: Source
 ) -> None:
     executed(source, 1)
-    page = engineer.get(f"/products/{SLUG}/engine/").content.decode()
-    assert "no data: no gateway population" in page
-    assert "orchid edge run" in page
+    for path in ("engine/", "sources/", "gates/"):
+        page = engineer.get(f"/products/{SLUG}/{path}").content.decode()
+        assert "no data: no gateway population" in page.lower()
+        assert "orchid edge run" in page
+    told = engineer.get(f"/api/v1/check?product={SLUG}").json()
+    assert told["verdict"] == "no_data"
+    assert "no gateway population" in told["reasons"][0]
 
 
 def test_the_gateways_population_is_the_denominator_and_the_difference_is_shown(
@@ -271,17 +275,15 @@ def test_machines_map_a_model_and_read_the_view_with_the_gates_state(
     executed(source, 1)
     told = otel.client.get("/api/v1/ingest/routes").json()
     assert told["unmapped"] == [{"model": "full", "executions": 1, "suggestion": "full"}]
-    post = {"content_type": "application/json"}
-    made = ci.client.post("/api/v1/ingest/routes", {"model": "full", "route": "full"}, **post)
+    json, routes = "application/json", "/api/v1/ingest/routes"
+    made = ci.client.post(routes, {"model": "full", "route": "full"}, json)
     assert made.status_code == 200
     stale = {"model": "full", "route": "compact", "expected_version": 7}
-    assert ci.client.post("/api/v1/ingest/routes", stale, **post).json()["code"] == (
-        "mapping_changed"
-    )
+    assert ci.client.post(routes, stale, json).json()["code"] == "mapping_changed"
     seen = ci.client.get("/api/v1/ingest/engine-view?window=5m").json()
     assert [(one["route"], one["executions"]) for one in seen["routes"]] == [("full", 1)]
     assert seen["gates"]["reason"] == "no data: no gateway population"
     assert seen["routes"][0]["cost_usd"] is None
     gone = f"/api/v1/ingest/routes/{made.json()['id']}/unmap"
-    assert ci.client.post(gone, {"expected_version": 1}, **post).status_code == 204
+    assert ci.client.post(gone, {"expected_version": 1}, json).status_code == 204
     assert ci.client.get("/api/v1/ingest/engine-view?window=9y").json()["code"] == "unknown_window"

@@ -11,14 +11,14 @@ from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 SECOND = 1_000_000_000
-STAMPS = [
-    ["REQUEST_START", 0],
-    ["QUEUE_START", 1_000_000],
-    ["COMPUTE_START", 21_000_000],
-    ["COMPUTE_INPUT_END", 22_000_000],
-    ["COMPUTE_OUTPUT_START", 72_000_000],
-    ["COMPUTE_END", 73_000_000],
-    ["REQUEST_END", 75_000_000],
+STAMPS: list[tuple[str, int]] = [
+    ("REQUEST_START", 0),
+    ("QUEUE_START", 1_000_000),
+    ("COMPUTE_START", 21_000_000),
+    ("COMPUTE_INPUT_END", 22_000_000),
+    ("COMPUTE_OUTPUT_START", 72_000_000),
+    ("COMPUTE_END", 73_000_000),
+    ("REQUEST_END", 75_000_000),
 ]
 
 

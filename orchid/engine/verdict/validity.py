@@ -36,7 +36,8 @@ class Check:
 class Clock:
     """Moments of a window: now, how far records are counted, when it opened, its last request.
 
-    `silent` names edges that sent records for the window and have stopped telling anything.
+    `silent` names edges that sent records for the window and have stopped telling anything,
+    `uncounted` says in words what else may be missing from its figures.
     """
 
     now: datetime
@@ -46,6 +47,7 @@ class Clock:
     last_request_at: datetime | None
     closed: bool
     silent: tuple[str, ...] = ()
+    uncounted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,10 @@ def limits_for(step_s: int, window_ms: int) -> Limits:
 
 
 def check_all(clock: Clock, limits: Limits, split: Split | None) -> list[Check]:
-    """Every check of a window; a closed one can no longer lag or fall silent."""
-    checks = [_opened(clock)]
+    """Every check of a window; a closed one can no longer lag or fall silent, only lack records."""
+    checks = [_opened(clock), _completeness(clock)]
     if not clock.closed:
-        checks += [_watermark(clock, limits), _completeness(clock), _traffic(clock, limits)]
+        checks += [_watermark(clock, limits), _traffic(clock, limits)]
     if split is not None:
         state = State.OK if split.holds else State.BROKEN
         checks.append(Check("split", state, split.message))
@@ -101,7 +103,8 @@ def _opened(clock: Clock) -> Check:
 
 def _watermark(clock: Clock, limits: Limits) -> Check:
     if clock.watermark is None:
-        return Check("watermark", State.HOLD, "no live edge says how far its records are counted")
+        said = "no gateway population: no live edge says how far its records are counted"
+        return Check("watermark", State.HOLD, said)
     behind = clock.now - clock.watermark
     said = f"records are counted up to {_time(clock.watermark)}"
     if behind > limits.hold_after:
@@ -110,11 +113,14 @@ def _watermark(clock: Clock, limits: Limits) -> Check:
 
 
 def _completeness(clock: Clock) -> Check:
-    """What a silent edge decided since is in no figure: nothing may pass without it."""
-    if clock.silent:
-        names = ", ".join(clock.silent)
-        return Check("completeness", State.HOLD, f"silent, so its requests are missing: {names}")
-    return Check("completeness", State.OK, "every edge of the window still reports")
+    """What is in no figure may be what is bad: nothing may pass without it."""
+    lacking = list(clock.uncounted)
+    if clock.silent and not clock.closed:
+        lacking.insert(0, f"silent, so its requests are missing: {', '.join(clock.silent)}")
+    if lacking:
+        return Check("completeness", State.HOLD, "; ".join(lacking))
+    said = "all that was sent is counted" if clock.closed else "every edge of the window reports"
+    return Check("completeness", State.OK, said)
 
 
 def _traffic(clock: Clock, limits: Limits) -> Check:
