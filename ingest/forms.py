@@ -13,13 +13,15 @@ from ingest.states import FILE_KINDS, EngineKind, ServerProtocol, SourceKind, Wa
 from orchid.engine.trial_evidence import ANSWERS, DECLARABLE, LONGEST, Fact
 from orchid.engine.wire.fields import Outcome
 
+UPLOAD_KINDS = (*FILE_KINDS, SourceKind.OTLP)
+
 
 class UploadForm(forms.Form):
     file = forms.FileField(
-        label="File", help_text=f"Up to {MAX_FILE // 1024**2} MiB, plain or gzip (.gz)."
+        label="File", help_text=f"Up to {MAX_FILE // 1024**2} MiB, plain, gzip or zstd."
     )
     kind = forms.ChoiceField(
-        label="What it is", choices=[(kind.value, kind.label) for kind in FILE_KINDS]
+        label="What it is", choices=[(kind.value, kind.label) for kind in UPLOAD_KINDS]
     )
     source = forms.CharField(
         label="Source", max_length=128, help_text="The server or driver that wrote it."
@@ -47,6 +49,10 @@ class UploadForm(forms.Form):
         help_text="The same moment in nanoseconds of Unix time.",
     )
 
+    def __init__(self, *args: Any, slug: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.slug = slug
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         given = [
@@ -59,7 +65,10 @@ class UploadForm(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > MAX_FILE:
-            raise forms.ValidationError(f"This file has {file.size} bytes; split it.")
+            raise forms.ValidationError(
+                f"This file has {file.size:,} bytes and a browser may bring {MAX_FILE:,}. "
+                f"A terminal brings any size: orchid ingest --product {self.slug} {file.name}"
+            )
         return file
 
     def source_key(self) -> SourceKey:

@@ -1,22 +1,21 @@
 """Pages: where data comes from, bringing a file by hand, and what an engine's counters tell."""
 
-import hashlib
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.guard import Permission, may, page
+from controlplane.errors import BadInput
 from controlplane.web import HtmxRequest, render_page
-from ingest import selectors, services
+from ingest import selectors
 from ingest.forms import UploadForm
 from ingest.models import Source
 from ingest.selectors.sources import Refusal
+from ingest.services.uploads import Brought, bring
 from ingest.views.engine import mapping_context
 from policies import selectors as policies
 
-GZIP_MAGIC = b"\x1f\x8b"
 #: Reasons that the page lists; the batches have the rest.
 SHOWN_REFUSALS = 12
 
@@ -24,29 +23,34 @@ SHOWN_REFUSALS = 12
 @require_GET
 @page(Permission.VIEW)
 def sources(request: HtmxRequest, slug: str) -> HttpResponse:
-    return _sources(request, slug, UploadForm())
+    return _sources(request, slug, UploadForm(slug=slug))
 
 
 @require_POST
 @page(Permission.INGEST)
 def upload(request: HtmxRequest, slug: str) -> HttpResponse:
     """Bring one file; the same file again leads to the batch that it was."""
-    form = UploadForm(request.POST, request.FILES)
+    form = UploadForm(request.POST, request.FILES, slug=slug)
     if not form.is_valid():
         return _sources(request, slug, form, status=400)
-    body = form.cleaned_data["file"].read()
-    key = form.source_key()
-    batch, created = services.accept(
-        policies.product(slug),
-        key,
-        f"upload-{key.kind}-{hashlib.sha256(body).hexdigest()}",
-        key.kind,
-        body,
-        encoding="gzip" if body.startswith(GZIP_MAGIC) else "",
-    )
-    if not created:
+    file = form.cleaned_data["file"]
+    try:
+        brought = bring(policies.product(slug), form.source_key(), file.name, file.read())
+    except BadInput as error:
+        form.add_error("file", error.detail)
+        return _sources(request, slug, form, status=400)
+    return _brought(request, slug, brought)
+
+
+def _brought(request: HtmxRequest, slug: str, brought: Brought) -> HttpResponse:
+    if not brought.new:
         messages.info(request, "This file was here before; nothing is counted twice.")
-    return redirect("ingest:batch", slug=slug, batch_pk=batch.pk)
+    if brought.batch is not None:
+        return redirect("ingest:batch", slug=slug, batch_pk=brought.batch.pk)
+    if brought.new or brought.refused:
+        told = f"{brought.spans:,} spans are new, {brought.refused:,} were refused."
+        messages.success(request, told)
+    return redirect("ingest:sources", slug=slug)
 
 
 def _sources(request: HtmxRequest, slug: str, form: UploadForm, status: int = 200) -> HttpResponse:

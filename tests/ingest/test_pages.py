@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from ingest.models import Batch, EngineAttempt
@@ -73,6 +74,32 @@ def test_a_file_is_brought_in_by_the_form_and_the_same_file_is_the_same_batch(
     assert EngineAttempt.objects.count() == 3
     page = engineer.get(answer.headers["Location"]).content
     assert b"This file was here before" in page
+
+
+def test_a_file_too_large_for_a_browser_is_refused_with_the_command_that_takes_it(
+    engineer: Client, monkeypatch: pytest.MonkeyPatch, recordings: Path
+) -> None:
+    monkeypatch.setattr("ingest.forms.MAX_FILE", 100)
+    with (recordings / "run1/trace/trace.json.7").open("rb") as file:
+        form = {"file": file, "kind": "triton_trace", "source": "s"}
+        answer = engineer.post(f"/products/{SLUG}/sources/upload/", form)
+    assert answer.status_code == 400
+    assert b"orchid ingest --product orchid-demo trace.json.7" in answer.content
+
+
+def test_spans_of_a_file_are_stored_and_those_that_are_none_are_explained(
+    engineer: Client, recordings: Path
+) -> None:
+    def brought(name: str, body: bytes) -> Any:
+        form = {"file": SimpleUploadedFile(name, body), "kind": "otlp", "source": "six"}
+        return engineer.post(f"/products/{SLUG}/sources/upload/", form, follow=True)
+
+    body = (recordings / "run2/otlp/0000.otlp.json").read_bytes()
+    assert b"spans are new, 0 were refused" in brought("0000.otlp.json", body).content
+    assert b"This file was here before" in brought("0000.otlp.json", body).content
+    wrong = brought("notes.json", b"{")
+    assert wrong.status_code == 400
+    assert b"This is no body of OTLP" in wrong.content
 
 
 def test_half_an_anchor_is_explained_on_the_form(engineer: Client, recordings: Path) -> None:
