@@ -182,6 +182,8 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "controlplane.errors.api_exception_handler",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "COERCE_DECIMAL_TO_STRING": True,
+    # `format` names the format of a delivered file; every answer is JSON whatever it says.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Orchid",
@@ -233,6 +235,6 @@ LOGGING = {
     # Ticks come every second; what they did is in rows, and what failed still shows.
     "loggers": {
         name: {"level": "WARNING"}
-        for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace")
+        for name in ("celery.beat", "celery.worker.strategy", "celery.app.trace", "httpx")
     },
 }
