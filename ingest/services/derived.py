@@ -5,7 +5,8 @@ One worker at a time reads a source. It takes the rows that name touched traces,
 whole, writes what they make and removes the rows, all in one transaction.
 """
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby, islice
 from typing import Any
@@ -13,10 +14,15 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from controlplane.errors import unavailable
 from ingest.models import EngineAttempt, EngineSpan, Source, TouchedTraces
+from ingest.services import tallies
 from ingest.services.replacing import replace
 from ingest.services.span_attempts import attempts_of, summaries_of
+from ingest.services.stored import RejectedPiece
 from orchid.formats.otlp import Span, unpacked
+
+logger = logging.getLogger(__name__)
 
 #: Rows and traces of one transaction, and spans that are read of one trace.
 ROWS, TRACES, SPANS = 64, 5_000, 10_000
@@ -39,7 +45,7 @@ def _derive_some(source_pk: int) -> bool:
         return False
     source = Source.objects.get(pk=source_pk)
     for traces in _in_parts(sorted({one for row in rows for one in _ids(row)})):
-        _write(source, traces)
+        _write_or_name(source, traces)
     TouchedTraces.objects.filter(pk__in=[row.pk for row in rows]).delete()
     return True
 
@@ -61,6 +67,28 @@ def _ids(row: TouchedTraces) -> Iterator[bytes]:
 def _in_parts(traces: list[bytes]) -> Iterator[list[bytes]]:
     for start in range(0, len(traces), TRACES):
         yield traces[start : start + TRACES]
+
+
+def _write_or_name(source: Source, traces: Sequence[bytes]) -> None:
+    """Write their attempts. A trace that can't be is named on its source and holds up no other."""
+    try:
+        with transaction.atomic():
+            _write(source, traces)
+    except Exception as error:
+        if unavailable(error):
+            raise
+        logger.exception("spans of source %s could not be read", source.pk)
+        if len(traces) > 1:
+            half = len(traces) // 2
+            _write_or_name(source, traces[:half])
+            _write_or_name(source, traces[half:])
+        else:
+            tallies.add(source.pk, _unread(traces[0], error))
+
+
+def _unread(trace: bytes, error: Exception) -> tallies.Tally:
+    message = f"trace {trace.hex()}: {type(error).__name__} while reading its spans"
+    return tallies.Tally(rejected=1, pieces=[RejectedPiece(code="trace_unread", message=message)])
 
 
 def _write(source: Source, traces: Iterable[bytes]) -> None:

@@ -53,7 +53,7 @@ def _execution(span: Span, group: dict[str, Span], below: Sequence[Span]) -> Spa
         id=_int(span, "triton.trace_id") or 0,
         events=tuple(event for part in parts for event in part.events),
         model=str(span.attributes[_MODEL]),
-        model_version=_int(span, "triton.model_version"),
+        model_version=_version(span),
         request_id=str(span.attributes.get("triton.request_id", "")) or None,
         parent_id=_int(span, "triton.trace_parent_id") or None,
     )
@@ -62,4 +62,10 @@ def _execution(span: Span, group: dict[str, Span], below: Sequence[Span]) -> Spa
 
 def _int(span: Span, key: str) -> int | None:
     value = span.attributes.get(key)
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _version(span: Span) -> int | None:
+    """As in trace files: -1 is the newest, and what is no version is unknown."""
+    value = _int(span, "triton.model_version")
+    return value if value is not None and -1 <= value < 2**31 else None

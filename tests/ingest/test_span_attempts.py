@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from ingest import selectors, tasks
@@ -181,7 +182,7 @@ def test_spans_whose_task_was_lost_are_swept_up(
     assert EngineAttempt.objects.count() == 1
 
 
-def test_a_derivation_that_fails_half_way_leaves_all_to_do(
+def test_a_derivation_that_the_database_ends_half_way_leaves_all_to_do(
     otel: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _send(otel, _used(1, 5, 1))
@@ -189,12 +190,32 @@ def test_a_derivation_that_fails_half_way_leaves_all_to_do(
 
     def replace_and_die(rows: Any) -> None:
         real(rows)
-        raise ConnectionError
+        raise OperationalError
 
     monkeypatch.setattr(derived, "replace", replace_and_die)
-    with pytest.raises(ConnectionError):
+    with pytest.raises(OperationalError):
         derive_waiting()
     assert (EngineAttempt.objects.count(), TouchedTraces.objects.count()) == (0, 1)
     monkeypatch.setattr(derived, "replace", real)
     derive_waiting()
     assert (EngineAttempt.objects.count(), TouchedTraces.objects.count()) == (1, 0)
+
+
+def test_a_trace_that_can_not_be_read_holds_up_no_other(
+    otel: Sender, product: Product, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = derived.attempts_of
+
+    def choke(source: Any, spans: Any) -> Any:
+        if spans[0].trace_id == "7" * 32:
+            raise ZeroDivisionError
+        return real(source, spans)
+
+    monkeypatch.setattr(derived, "attempts_of", choke)
+    others = [_used(number, 5, 1) | {"traceId": f"{number}" * 32} for number in range(1, 10)]
+    _send(otel, *others)
+    derive_waiting()
+    assert EngineAttempt.objects.count() == 8
+    assert not TouchedTraces.objects.exists()
+    (source,) = selectors.sources(product)
+    assert "trace 7777" in source.tally.reasons["trace_unread"]["message"]

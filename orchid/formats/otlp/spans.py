@@ -118,7 +118,11 @@ def unpacked(body: bytes, service: str = "") -> Span:
         service=service,
         failed=wire.status.code == _FAILED,
         attributes=dict(pairs.values(wire.attributes)),
-        events=tuple((event.name, event.time_unix_nano) for event in wire.events),
+        events=tuple(
+            (event.name, event.time_unix_nano)
+            for event in wire.events
+            if event.time_unix_nano < _LATEST_NS
+        ),
     )
 
 
