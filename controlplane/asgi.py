@@ -19,22 +19,27 @@ from controlplane.celery import app as celery_app
 
 django_application = get_asgi_application()
 
-# The slim entry reads Django's settings, so it is imported when they are there.
+# The slim entries read Django's settings, so they are imported when those are there.
+from ingest.edge_asgi import TelemetryEntry  # noqa: E402
 from releases.edge_asgi import create_app  # noqa: E402
+from releases.edge_store import conninfo  # noqa: E402
 
 __all__ = ["application", "celery_app"]
+django = cast("ASGIApp", django_application)
 edges = create_app()
+telemetry = TelemetryEntry(django, conninfo())
 
 
 @asynccontextmanager
 async def lifespan(_: Starlette) -> AsyncIterator[None]:
-    """The edges' entry holds connections of its own, which end with the process in good order."""
+    """The edges' entries hold connections of their own, which end with the process."""
     yield
+    await telemetry.close()
     await edges.state.hub.close()
 
 
 application = Starlette(
-    routes=[Mount("/edge", app=edges), Mount("/", app=cast("ASGIApp", django_application))],
+    routes=[Mount("/edge", app=edges), *telemetry.routes(), Mount("/", app=django)],
     middleware=[Middleware(BoundedBodies)],
     lifespan=lifespan,
 )

@@ -1,4 +1,7 @@
-"""What a delivery over HTTP says about itself: product, body, sequence, source."""
+"""What a delivery over HTTP says about itself: product, body, sequence, source.
+
+A request is Django's or Starlette's: both have `headers` and `query_params`.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,7 +34,10 @@ class Sender:
 
 def sender_of(request: Any, permission: Permission = Permission.INGEST) -> Sender:
     """A credential speaks for its own product; a person, or one for all, names it by ?product=."""
-    actor = actor_of(request)
+    return sender_for(actor_of(request), request, permission)
+
+
+def sender_for(actor: Actor, request: Any, permission: Permission) -> Sender:
     slug = named_product(request, actor)
     require(actor, permission, slug)
     return Sender(actor, policies.product(slug))
@@ -51,17 +57,22 @@ def named_product(request: Any, actor: Actor) -> str:
     slug = request.query_params.get("product", "" if own == "*" else own)
     if not slug:
         raise BadInput("product_missing", "Name the product with ?product=.")
+    if "\x00" in slug:
+        raise BadInput("bad_address", "An address holds no NUL character.")
     return str(slug)
 
 
 def body_of(request: Any, limit: int) -> bytes:
     """The body as it came, up to the limit; raises TooLarge before reading a declared excess."""
-    if (whole_number(request.META.get("CONTENT_LENGTH") or "0") or 0) > limit:
-        raise TooLarge("too_large", f"A delivery may have {limit} bytes; split it.")
+    refuse_over(limit, whole_number(request.headers.get("Content-Length", "")) or 0)
     body: bytes = request.body
-    if len(body) > limit:
-        raise TooLarge("too_large", f"A delivery may have {limit} bytes; split it.")
+    refuse_over(limit, len(body))
     return body
+
+
+def refuse_over(limit: int, size: int) -> None:
+    if size > limit:
+        raise TooLarge("too_large", f"A delivery may have {limit} bytes; split it.")
 
 
 def encoding_of(request: Any) -> str:
