@@ -145,7 +145,8 @@ def _moved(
             samples.append(CounterSample(series=series, at=at, value=figure.value))
     with connection.cursor() as cursor:
         ids = [series.pk for series, _ in changed]
-        cursor.execute(_UPDATE, [at, ids, [figure.value for _, figure in changed]])
+        values = [None if figure.value is None else float(figure.value) for _, figure in changed]
+        cursor.execute(_UPDATE, [at, ids, values])
     return samples
 
 
