@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from gates.models import Evidence, Window
 from gates.states import SCORING_KINDS
-from ingest.selectors import RollupRow, rollup_rows, silent_edges, watermark
+from ingest.selectors import RollupRow, completeness, rollup_rows, watermark
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.verdict import exposure
 from orchid.engine.verdict.exposure import Split
@@ -60,9 +60,16 @@ def gather(window: Window, now: datetime) -> Inputs:
     cost_start = max(window.opens_at, cost_end - cost_window)
     rows = _rows(window, window.cohort, min(start, floor(cost_start, step)), end)
     evidence = scoring_evidence(window.product)
-    silent = tuple(silent_edges(window.product, window.opens_at, now))
+    known = completeness(window.product, min(start, cost_start), end, now)
     clock = Clock(
-        now, reached, window.opens_at, end, _last_request(rows, step), _closed(window, end), silent
+        now,
+        reached,
+        window.opens_at,
+        end,
+        _last_request(rows, step),
+        _closed(window, end),
+        known.silent,
+        known.uncounted,
     )
     limits = limits_for(document.gates.step_s, document.gates.attainment.window_ms)
     return Inputs(

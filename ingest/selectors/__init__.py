@@ -2,6 +2,7 @@
 
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
 from ingest.selectors.backlog import InboxState, inbox_state
+from ingest.selectors.completeness import Completeness, completeness
 from ingest.selectors.figures import EngineCounts, EngineFigures, engine_counts, engine_figures
 from ingest.selectors.recorded import recorded_requests
 from ingest.selectors.rollups import RollupRow, rollup_rows
@@ -21,6 +22,7 @@ from ingest.selectors.trials import arrivals, support_of, traffic_windows
 
 __all__ = [
     "AttemptSeen",
+    "Completeness",
     "EngineCounts",
     "EngineFigures",
     "InboxState",
@@ -30,6 +32,7 @@ __all__ = [
     "attempts",
     "batch_of",
     "batches",
+    "completeness",
     "engine_counts",
     "engine_figures",
     "engines",

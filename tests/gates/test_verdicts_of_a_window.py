@@ -7,7 +7,7 @@ import pytest
 from gates.models import Window
 from gates.services import close_window, open_window
 from ingest.models import Source
-from tests.gates.gates_cast import Judged, costing, given
+from tests.gates.gates_cast import STEP, Judged, costing, given
 
 pytestmark = pytest.mark.django_db
 
@@ -121,7 +121,7 @@ def test_traffic_that_stops_holds_and_then_is_no_data(judged: Judged) -> None:
 def test_harm_is_seen_although_completeness_is_missing(judged: Judged) -> None:
     judged.everywhere(20_000, good=10_000)
     judged.judge()
-    judged.edge.delete()
+    judged.no_edge_tells()
     evaluation = judged.judge()
     assert evaluation.verdict == "fail"
     assert evaluation.validity["state"] == "hold"
@@ -130,7 +130,7 @@ def test_harm_is_seen_although_completeness_is_missing(judged: Judged) -> None:
 def test_without_a_live_edge_nothing_passes(judged: Judged) -> None:
     judged.everywhere(20_000)
     assert judged.judge().verdict == "pass"
-    judged.edge.delete()
+    judged.no_edge_tells()
     assert judged.judge().verdict == "inconclusive"
 
 
@@ -199,3 +199,32 @@ def test_a_segment_is_judged_against_its_own_floor() -> None:
     assert judged.verdict(evaluation, "utility").verdict == "pass"
     assert judged.verdict(evaluation, "utility", "B").verdict == "fail"
     assert judged.verdict(evaluation, "utility", "B").bound == "0.95"
+
+
+@pytest.mark.parametrize("status", ["received", "set_aside"])
+def test_a_delivery_that_is_not_counted_holds_a_pass_and_hides_no_harm(
+    judged: Judged, status: str
+) -> None:
+    judged.everywhere(20_000)
+    judged.batch(watermark=judged.now - 5 * STEP)
+    judged.batch(status=status, received_at=judged.now)
+    evaluation = judged.judge()
+    assert evaluation.verdict == "inconclusive"
+    assert "deliveries" in evaluation.reasons[0]
+    judged.everywhere(20_000, good=0, minute=-2)
+    assert judged.judge().verdict == "fail"
+
+
+def test_a_delivery_of_later_arrivals_holds_nothing(judged: Judged) -> None:
+    judged.everywhere(20_000)
+    judged.batch(watermark=judged.now)
+    judged.batch(status="received", received_at=judged.now)
+    assert judged.judge().verdict == "pass"
+
+
+def test_a_closed_window_with_a_delivery_set_aside_does_not_pass(judged: Judged) -> None:
+    judged.everywhere(20_000)
+    close_window(judged.window, judged.now)
+    assert judged.judge().verdict == "pass"
+    judged.batch(status="set_aside", received_at=judged.now)
+    assert judged.judge().verdict == "inconclusive"
