@@ -5,7 +5,7 @@ one time. An hour without a stamp parts two executions: no request waits so long
 comes back to the same number sooner without a new run being named.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from orchid.formats.triton_phases import Trace
 
@@ -13,16 +13,25 @@ Event = tuple[str, int]
 Span = tuple[int, int]
 
 APART_NS = 3_600_000_000_000
+#: No server serves in the first second of its host, so that a 0 beside later stamps is no time.
+_BOOTED_NS = 1_000_000_000
 #: The server begins to wait long before the request exists, so this belongs to what comes next.
 _WAITING = "GRPC_WAITREAD_START"
 
 
 def epochs(events: Iterable[Event]) -> list[tuple[Event, ...]]:
     """The events of one number by execution, each in order of time; the same for any order."""
-    ordered = sorted(set(events), key=_by_time)
+    ordered = sorted(taken(set(events)), key=_by_time)
     if not ordered or ordered[-1][1] - ordered[0][1] <= APART_NS:
         return [tuple(ordered)] if ordered else []
     return _parted(ordered)
+
+
+def taken(events: Collection[Event]) -> Collection[Event]:
+    """Without the stamps that were never taken: a backend that crashed leaves 0 in them."""
+    if all(ns for _, ns in events) or max(ns for _, ns in events) < _BOOTED_NS:
+        return events
+    return [event for event in events if event[1]]
 
 
 def _by_time(event: Event) -> tuple[int, str]:

@@ -109,7 +109,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
         """Begin and end of the execution: of the request, else of its compute phase."""
         for begin, end in (("REQUEST_START", "REQUEST_END"), ("COMPUTE_START", "COMPUTE_END")):
             start, stop = self.first(begin), self.last(end)
-            if start is not None and stop is not None:
+            if start is not None and stop is not None and start <= stop:
                 return start, stop
         return None
 
@@ -131,7 +131,7 @@ def phases(trace: Trace) -> Phases:
 
 def _between(trace: Trace, begin: str, end: str) -> int | None:
     start, stop = trace.first(begin), trace.last(end)
-    return None if start is None or stop is None else stop - start
+    return None if start is None or stop is None or stop < start else stop - start
 
 
 def children(traces: Iterable[Trace]) -> dict[int, list[Trace]]:

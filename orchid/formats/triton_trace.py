@@ -13,6 +13,7 @@ kept, and what is lost is told by its place (`salvage`).
 from collections.abc import Sequence
 
 from orchid.formats.reading import Lost, Reading
+from orchid.formats.triton_epochs import taken
 from orchid.formats.triton_objects import OBJECT_START, TODAY, Fragment, Window, own_name
 from orchid.formats.triton_phases import Trace
 
@@ -153,7 +154,7 @@ def _last_start(window: bytearray) -> int:
 
 def _trace(key: int, header: Fragment | None, events: Sequence[tuple[str, int]]) -> Trace:
     # A dict keeps the order and drops an event that was written twice.
-    once = tuple(dict.fromkeys(events))
+    once = tuple(taken(dict.fromkeys(events)))
     if header is None:
         return Trace(key, once)
     return Trace(
