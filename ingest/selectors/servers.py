@@ -62,7 +62,8 @@ class ServerRow:
         if any(one.breaks_manifest for one in self.findings):
             return "broken"
         good = self.state in (ServerState.READY, ServerState.SLOW)
-        return "held" if good and not self.unproven else "unproven"
+        proven = bool(self.server.seen_models) and not self.unproven
+        return "held" if good and proven else "unproven"
 
     @property
     def unproven(self) -> list[str]:

@@ -40,6 +40,10 @@ class Api:
         """An act. Sent again under the same key when the line breaks, so it happens once."""
         return self._answer("POST", path, json=body, headers={"Idempotency-Key": uuid.uuid4().hex})
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> Json:
+        """A change of what is named; sent twice it is the same change."""
+        return self._answer("PATCH", path, json=body)
+
     def deliver(self, path: str, content: bytes, headers: Mapping[str, str], **query: Any) -> Json:
         """A batch; its Batch-Id header makes a second sending harmless.
 

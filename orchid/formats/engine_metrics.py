@@ -144,6 +144,11 @@ class Histogram:
         return None if found == float("inf") else found
 
     @property
+    def is_cut(self) -> bool:
+        """Whether the text ended before the last bucket."""
+        return self.count is None
+
+    @property
     def p95_bound(self) -> float | None:
         return self.quantile_bound(0.95)
 

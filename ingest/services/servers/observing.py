@@ -66,18 +66,13 @@ class Observation:
     answered_in_ms: float | None = None
     about: str = ""
     models: list[SeenModel] = field(default_factory=list)
+    #: Whether the server told which models it has; without that nothing is missing.
+    told_models: bool = False
     figures: list[EngineFigure] = field(default_factory=list)
     trace: dict[str, Any] = field(default_factory=dict)
     untold: list[str] = field(default_factory=list)
     #: Some answer took longer than any may.
     overdue: bool = False
-
-    @property
-    def steps(self) -> dict[str, tuple[str, ...]]:
-        """The models that each ensemble calls."""
-        return {
-            one.name: one.config.steps for one in self.models if one.config and one.config.steps
-        }
 
     def try_to(self, what: str, ask: Callable[[], Answer]) -> Answer | None:
         """The answer, or None with a line that says what is missing and why."""
@@ -130,7 +125,9 @@ def _ask_health(seen: Observation, client: Client) -> None:
 
 
 def _ask_models(seen: Observation, client: Client) -> None:
-    index = seen.try_to("repository index", client.index) or []
+    index = seen.try_to("repository index", client.index)
+    seen.told_models = index is not None
+    index = index or []
     if len(index) > MOST_MODELS:
         seen.untold.append(f"{len(index) - MOST_MODELS} models beyond the first {MOST_MODELS}")
     for row in index[:MOST_MODELS]:

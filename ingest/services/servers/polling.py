@@ -103,7 +103,8 @@ def _judge(server: TritonServer, client: Client | None, check: Check, now: datet
     if check.restart.server:
         server.server_run = run_name(server, now)
     check.standings = judging.standings(server.standings, seen.figures)
-    check.findings = list(manifest.check(check.expected, seen.models, server.pins))
+    if seen.told_models:
+        check.findings = list(manifest.check(check.expected, seen.models, server.pins))
     if client is not None and seen.ready:
         rate = tracing.wanted_rate(server, check.expected)
         check.findings += tracing.bring_about(client, seen, rate)

@@ -18,9 +18,11 @@ from orchid.cli.demo import ci as job
 from orchid.cli.demo import seed as recordings
 from orchid.cli.demo.arrivals import DemoRequest, requests
 from orchid.cli.demo.edgeclient import Edge
+from orchid.cli.demo.servers import register
 from orchid.cli.demo.traffic import Driver
 from orchid.cli.ingest.counting import results_text
 from orchid.cli.output import json_option, show
+from orchid.cli.triton.state import ready
 from orchid.formats.arrivals import azure
 
 SLICE = "examples/traces/azure-conversation-1000.csv"
@@ -53,8 +55,10 @@ def demo() -> None:
 @root_option
 @json_option
 def seed(root: Path, as_json: bool) -> None:
-    """Deliver the recordings of a real Triton; the same again changes nothing."""
-    results = recordings.seed(Api(), root / "examples/recordings")
+    """Register the demo's servers and deliver the recordings; the same again changes nothing."""
+    api = Api()
+    register(api, ready(Path(os.environ.get("ORCHID_VAR", root / "var"))))
+    results = recordings.seed(api, root / "examples/recordings")
     show(results, lambda: results_text(results), as_json=as_json)
 
 

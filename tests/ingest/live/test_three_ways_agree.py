@@ -12,14 +12,14 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import User
-from ingest.models import ClientCall, EngineAttempt, EngineSpan, TritonServer
+from ingest.models import ClientCall, EngineAttempt, TritonServer
 from ingest.selectors.servers import Counted, counted
 from ingest.services import servers
 from ingest.services.servers.clients import WARM_UP_ID
 from orchid.cli.triton.state import ServerState
 from policies.models import Product
 from tests.ingest.ingest_cast import SLUG, Sender, count_waiting, derive_waiting, token
-from tests.ingest.live.conftest import running, until
+from tests.ingest.live.conftest import running
 from tests.ingest.live.drive import ALL, BURST, CANCELLED, DEADLINES, driven
 from tests.ingest.servers.checking import checked
 
@@ -111,7 +111,7 @@ def test_files_spans_and_counters_tell_the_same(
         server = TritonServer.objects.get(name="live-http")
         servers.flush_traces(SYSTEM_ACTOR, server)
         bring(ci, writing)
-        until(lambda: spans_of("grpc") >= ALL, 30, "every span has come")
+    # A server that stops sends the spans that it still holds.
     derive_waiting()
     agree(list(EngineAttempt.objects.filter(source__kind="triton_trace")), of_files, "http")
     agree(list(EngineAttempt.objects.filter(source__kind="otlp")), of_spans, "grpc")
@@ -130,12 +130,6 @@ def bring(ci: Sender, state: ServerState) -> None:
         query = f"kind=triton_trace&source=live&server_run={state.run_id}"
         assert ci.file(file, query).status_code == 202
     count_waiting()
-
-
-def spans_of(run: str) -> int:
-    """Requests of one run whose root span has come."""
-    told = EngineSpan.objects.filter(name="InferRequest")
-    return told.count()
 
 
 def the_page_says_what_is_hidden(client: Client, ana: User, found: Counted) -> None:
