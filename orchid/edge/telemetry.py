@@ -17,6 +17,8 @@ IDLE_S = 5.0
 LONGEST_RETRY_S = 10.0
 # A request may reach the edge this long after its intended arrival; until then it may still come.
 ARRIVAL_LAG_MS = 1000.0
+# What a receiver may ask us to wait; longer, and its watermark stands still for nothing.
+LONGEST_WAIT_S = 60.0
 # The receiver read the batch and will never take it as it is.
 HOPELESS = (400, 413, 422)
 
@@ -37,16 +39,21 @@ class Telemetry:
         self._boot_id, self._now_ms = boot_id, now_ms
         self._earliest_unwritten_ms = earliest_unwritten_ms
         self._said_at_ms = 0.0
+        self._asked_to_wait_s = 0.0
         self.last_problem: str | None = None
 
     async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        """Send for ever: every second what there is, full batches at once, failures later again."""
+        """Send for ever: every second what there is, full batches at once, failures later again.
+
+        A receiver that is full or away says when to come again; it is not asked sooner.
+        """
         failures = 0
         while True:
             sent = await self.send_once()
             failures = 0 if sent is not None else failures + 1
             if failures:
-                await sleep(min(LONGEST_RETRY_S, EVERY_S * 2 ** min(failures - 1, 4)))
+                growing_s = min(LONGEST_RETRY_S, EVERY_S * 2 ** min(failures - 1, 4))
+                await sleep(max(growing_s, self._asked_to_wait_s))
             elif sent != BATCH_RECORDS:
                 await sleep(EVERY_S)
 
@@ -72,6 +79,7 @@ class Telemetry:
         return datetime.fromtimestamp(min(known) / 1000.0, UTC)
 
     async def _deliver(self, batch: Batch) -> bool:
+        self._asked_to_wait_s = 0.0
         try:
             answer = await self._client.post(
                 "/api/v1/ingest/requests",
@@ -87,6 +95,7 @@ class Telemetry:
             return True
         if not answer.is_success:
             self.last_problem = f"answered {answer.status_code}: {answer.text[:200]}"
+            self._asked_to_wait_s = _wait_of(answer)
             return False
         await self._done(batch, lost=0)
         self.last_problem = None
@@ -109,3 +118,9 @@ class Telemetry:
             "Last-Seq": str(batch.last_seq),
             "Watermark": (await self.watermark(batch)).isoformat(timespec="microseconds"),
         }
+
+
+def _wait_of(answer: httpx.Response) -> float:
+    """Seconds of Retry-After; what is no number of them asks for nothing."""
+    asked = answer.headers.get("Retry-After", "")
+    return min(float(asked), LONGEST_WAIT_S) if asked.isascii() and asked.isdigit() else 0.0

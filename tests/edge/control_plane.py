@@ -53,6 +53,7 @@ class ControlPlane:
         self.headers: list[dict[str, str]] = []
         self.tags: list[str | None] = []
         self.ingest_status = 202
+        self.ingest_headers: dict[str, str] = {}
         self.url = ""
         self._changed = asyncio.Event()
 
@@ -146,7 +147,7 @@ class ControlPlane:
             self.batches[request.headers["Batch-Id"]] = await request.body()
             self.headers.append(dict(request.headers))
         self._pulse()
-        return Response(status_code=self.ingest_status)
+        return Response(status_code=self.ingest_status, headers=self.ingest_headers)
 
     def _pulse(self) -> None:
         self._changed.set()

@@ -1,8 +1,11 @@
 """No record is lost on its way: not by a receiver that is down, not by a killed edge."""
 
+import asyncio
 import signal
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import pytest
 
 from orchid.edge.journal import Journal
 from orchid.edge.tables import Ending
@@ -33,6 +36,31 @@ async def test_records_are_sent_again_under_one_batch_id_until_acknowledged(
     assert first is not None
     assert next(iter(plane.batches)) == first.batch_id
     assert {record.request_id for record in plane.records} >= {"r1"}
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("asked", "waits_s"), [("7", 7.0), ("9" * 400, 60.0), ("soon", 1.0), ("\u00b2", 1.0)]
+)
+async def test_a_receiver_that_asks_to_wait_is_not_asked_sooner_and_nothing_is_given_up(
+    site: Site, plane: ControlPlane, status: int, asked: str, waits_s: float
+) -> None:
+    plane.publish(bundle(1))
+    plane.ingest_status, plane.ingest_headers = status, {"Retry-After": asked}
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        raise asyncio.CancelledError
+
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        await settled(running, "r1")
+        with pytest.raises(asyncio.CancelledError):
+            await running.edge.telemetry.run(sleep)
+        status_page = await running.status()
+    assert waited == [waits_s]
+    assert (status_page["records_waiting"], status_page["records_lost"]) == (1, 0)
 
 
 async def test_a_restart_sends_what_the_last_process_could_not(
