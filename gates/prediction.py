@@ -34,10 +34,12 @@ class Recorded(Protocol):
     """What is known of a recorded request."""
 
     class_name: str
-    dims: dict[str, str]
     input_tokens: int | None
     output_tokens: int | None
     max_output_tokens: int | None
+
+    @property
+    def dims(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)

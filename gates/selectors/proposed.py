@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.db.models import F
+
 from gates import prediction
 from gates.models import Window
 from gates.prediction import Routed
@@ -16,6 +18,7 @@ from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import decimal_text
 from orchid.engine.economics import hourly_ledger_usd
 from orchid.engine.histogram import rank_of
+from orchid.engine.outcome import BIT_OF
 from orchid.engine.segments import Where, matches, segment_key
 from orchid.engine.verdict.traffic import Coverage
 from orchid.engine.verdict.utility import Cell, index_of
@@ -45,8 +48,9 @@ def recorded(product: Product, window: Window) -> list[tuple[float, RequestRow]]
             publication=window.publication,
             digest=window.digest,
             cohort=window.cohort,
-            populations__contains=["eligible"],
         )
+        .alias(eligible=F("population_bits").bitand(BIT_OF["eligible"]))
+        .filter(eligible__gt=0)
         .order_by("-arrived_at", "-id")
     )
     rows = list(found[:RECORDED])[::-1]

@@ -57,8 +57,13 @@ def _matches(asked: Sought) -> Q:
     if asked.attempt_id:
         match &= Q(attempt_ids__contains=[asked.attempt_id])
     if asked.dimension and asked.value:
-        match &= Q(dims__contains={asked.dimension: asked.value})
+        match &= Q(segment__contains=_within_json({asked.dimension: asked.value}))
     return match
+
+
+def _within_json(pairs: dict[str, str]) -> str:
+    """The pairs as they stand in the text of an object of texts."""
+    return json.dumps(pairs, separators=(",", ":"), ensure_ascii=False)[1:-1]
 
 
 def _oldest(mine: QuerySet[RequestRow]) -> tuple[Any, Any] | None:
@@ -145,12 +150,8 @@ def explored(product: Product, row: RequestRow) -> Explored:
 
 
 def decision_and_attempts(row: RequestRow) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """The record's own objects, whether the column holds them as JSON or as its text."""
-    return _object(row.decision), _object(row.attempts) or []
-
-
-def _object(held: Any) -> Any:
-    return json.loads(held) if isinstance(held, str) and held else held or None
+    """The record's own objects."""
+    return row.decision, row.attempts
 
 
 def _calls(product: Product, row: RequestRow) -> list[ClientCall]:

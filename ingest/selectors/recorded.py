@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from django.db.models import Q, QuerySet
-from django.db.models.fields.json import KT
 
 from ingest.models import RequestRow
 from orchid.engine.decision_diff import Recorded
@@ -26,14 +26,25 @@ PLAIN = (
     "max_output_tokens",
     "output_tokens",
 )
-#: Of the record's own objects the database gives the few fields: to read them whole takes longer
-#: than to decide the request.
-INSIDE = (
-    KT("decision__route"),
-    KT("attempts__-1__route"),
-    KT("attempts__-1__start_ms"),
-    KT("attempts__-1__released_ms"),
-)
+#: The record's own objects, as it was sent.
+INSIDE = ("segment", "decision_text", "attempts_text")
+
+
+class _Decision(msgspec.Struct, gc=False):
+    """Of a decision what a second one is compared with."""
+
+    route: str | None = None
+
+
+class _Attempt(msgspec.Struct, gc=False):
+    route: str | None = None
+    start_ms: float | None = None
+    released_ms: float | None = None
+
+
+_segment = msgspec.json.Decoder(dict[str, str]).decode
+_decision = msgspec.json.Decoder(_Decision | None).decode
+_attempts = msgspec.json.Decoder(list[_Attempt]).decode
 
 
 def recorded_requests(product: Product, *, until: datetime, limit: int) -> Iterator[Recorded]:
@@ -42,7 +53,7 @@ def recorded_requests(product: Product, *, until: datetime, limit: int) -> Itera
     rows = (
         newest.filter(_since(newest, limit))
         .order_by("arrived_at", "id")
-        .values_list("class_name", "tenant", "tenant_class", "dims", "action", *INSIDE, *PLAIN)
+        .values_list("class_name", "tenant", "tenant_class", "action", *INSIDE, *PLAIN)
     )
     for row in rows.iterator(chunk_size=CHUNK):
         yield _recorded(*row)
@@ -63,25 +74,20 @@ def _recorded(
     class_name: str,
     tenant: str,
     tenant_class: str,
-    dims: dict[str, str],
     action: Any,
-    route: str | None,
-    attempt_route: str | None,
-    start_ms: str | None,
-    released_ms: str | None,
+    segment: str,
+    decision_text: str,
+    attempts_text: str,
     *plain: Any,
 ) -> Recorded:
-    attempt = RecordedAttempt(attempt_route, _number(start_ms), _number(released_ms))
+    decision, attempts = _decision(decision_text), _attempts(attempts_text)
+    last = attempts[-1] if attempts else None
     return Recorded(
         class_=class_name,
         tenant=tenant or None,
         tenant_class=tenant_class or None,
-        segment=dims,
-        decision=RecordedDecision(action, route) if action else None,
-        attempts=(attempt,) if attempt_route or start_ms or released_ms else (),
+        segment=_segment(segment),
+        decision=RecordedDecision(action, decision.route) if decision else None,
+        attempts=(RecordedAttempt(last.route, last.start_ms, last.released_ms),) if last else (),
         **dict(zip(PLAIN, plain, strict=True)),
     )
-
-
-def _number(text: str | None) -> float | None:
-    return None if text is None else float(text)

@@ -15,6 +15,7 @@ from ingest.models import EdgeStep, RequestRow, RollupStream
 from ingest.selectors.rollups import cells_of, sheets_of
 from ingest.states import CountedBy, RollupBy
 from orchid.engine.histogram import OVERFLOW, bucket_of
+from orchid.engine.outcome import names_of
 from orchid.engine.rollup import Sums, step_of
 from orchid.engine.standing import DELIVERED_OUTCOMES
 from policies.models import Product
@@ -30,7 +31,7 @@ _COLUMNS = (
     "manifest",
     "outcome",
     "completion_ms",
-    "populations",
+    "population_bits",
     "teu",
     "cost_usd",
 )
@@ -115,13 +116,14 @@ def _facts(
     manifest: str,
     outcome: str,
     completion_ms: float | None,
-    populations: list[str],
+    population_bits: int,
     teu: Decimal | None,
     cost_usd: Decimal,
 ) -> tuple[Place, Sums]:
     """What one row adds, and where; a row without populations is counted in a rollup."""
     step_at = step_of(arrived_at, document_of(digest).gates.step_s)
     place = Place(step_at, publication, digest, cohort, dims_key, route, manifest)
+    populations = names_of(population_bits)
     sums = Sums(Counter(populations), records=1 if populations else 0)
     if "latency_counted" in populations:
         told = completion_ms if outcome in DELIVERED_OUTCOMES else None

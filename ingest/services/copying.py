@@ -1,44 +1,51 @@
 """COPY into a table with a unique identity, storing only what is new."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
 from psycopg import errors, sql
 
-Row = tuple[Any, ...]
+from ingest.services.binary import HEADER, TRAILER
+
+Rows = Iterable[bytes]
 Identity = tuple[Any, ...]
 
 
 def copy_new(
-    cursor: Any, table: str, columns: Sequence[str], identity: Sequence[str], rows: Sequence[Row]
-) -> list[Identity]:
-    """The identities of the rows that were not there yet; no two rows may share one.
+    cursor: Any,
+    table: str,
+    columns: Sequence[str],
+    identity: Sequence[str],
+    rows: Callable[[], Rows],
+) -> set[Identity] | None:
+    """Store the rows that were not there yet: their identities, or None when all are new.
 
-    Straight into the table first, since nearly every batch is new. Only when a row is there
-    already does the batch go through a stage, which costs about twice as much.
+    `rows` begins anew each time it is called; it gives rows in the binary form, many at a time, no
+    two of one identity. They go straight into the table as they are made, since nearly every batch
+    is new: the server stores some while the next are read. Only when a row is there already does
+    the batch go through a stage, which costs about twice as much.
     """
-    if not rows:
-        return []
     try:
         with transaction.atomic():
-            _copy(cursor, sql.Identifier(table), columns, rows)
+            _copy(cursor, sql.Identifier(table), columns, rows())
     except errors.UniqueViolation:
-        return _through_a_stage(cursor, table, columns, identity, rows)
-    places = [columns.index(name) for name in identity]
-    return [tuple(row[place] for place in places) for row in rows]
+        return _through_a_stage(cursor, table, columns, identity, rows())
+    return None
 
 
-def _copy(cursor: Any, table: sql.Composable, columns: Sequence[str], rows: Sequence[Row]) -> None:
-    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(table, _names(columns))
+def _copy(cursor: Any, table: sql.Composable, columns: Sequence[str], rows: Rows) -> None:
+    statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(table, _names(columns))
     with cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(row)
+        copy.write(HEADER)
+        for some in rows:
+            copy.write(some)
+        copy.write(TRAILER)
 
 
 def _through_a_stage(
-    cursor: Any, table: str, columns: Sequence[str], identity: Sequence[str], rows: Sequence[Row]
-) -> list[Identity]:
+    cursor: Any, table: str, columns: Sequence[str], identity: Sequence[str], rows: Rows
+) -> set[Identity]:
     stage = sql.Identifier(f"{table}_stage")
     target = sql.Identifier(table)
     cursor.execute(
@@ -48,13 +55,11 @@ def _through_a_stage(
     )
     _copy(cursor, stage, columns, rows)
     cursor.execute(
-        sql.SQL(
-            "INSERT INTO {} ({}) SELECT {} FROM {} ON CONFLICT ({}) DO NOTHING RETURNING {}"
-        ).format(
-            target, _names(columns), _names(columns), stage, _names(identity), _names(identity)
+        sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ON CONFLICT DO NOTHING RETURNING {}").format(
+            target, _names(columns), _names(columns), stage, _names(identity)
         )
     )
-    new: list[Identity] = cursor.fetchall()
+    new: set[Identity] = set(cursor.fetchall())
     cursor.execute(sql.SQL("DROP TABLE {}").format(stage))
     return new
 

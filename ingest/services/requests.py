@@ -1,84 +1,67 @@
-"""Request records of an edge to rows, and what they add to the rollups."""
+"""Request records of an edge to rows, and what they add to the rollups.
 
-from collections.abc import Mapping
-from datetime import UTC, date
-from typing import Any
+Rows are stored while later lines are still being read, so what needs the database is asked before
+the first of them: documents, values of dimensions, days.
+"""
 
-import msgspec
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
 from django.db import connection
 from django.utils import timezone
-from psycopg.types.json import Jsonb
 
 from ingest.models import Batch
-from ingest.services.copying import copy_new
-from ingest.services.partitions import ensure_days, is_kept
-from ingest.services.rollups import Counted, append_deltas, tallied
+from ingest.services.copying import Identity, copy_new
+from ingest.services.dimensions import Capped, capped
+from ingest.services.partitions import AHEAD, RETENTION, ensure_days
+from ingest.services.request_rows import COLUMNS, IDENTITY, RowWriter
+from ingest.services.rollups import append_deltas, bounds_of
 from ingest.services.stored import RejectedPiece, Stored
-from orchid.engine import outcome
+from orchid.engine.clocks import LatencyBound
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.segments import segment_key
-from orchid.engine.wire.records import RequestRecord, parse_ndjson
+from orchid.engine.line_columns import Mask
+from orchid.engine.tally import Tally
+from orchid.engine.wire.glance import glance
+from orchid.engine.wire.lines import Lines, Shape, read_lines
+from orchid.engine.wire.records import Rejected
 from policies.models import Product, Revision
 from policies.selectors import document_of
 
-COLUMNS = (
-    "day",
-    "product_id",
-    "request_id",
-    "batch_id",
-    "arrived_at",
-    "publication",
-    "digest",
-    "cohort",
-    "tenant",
-    "tenant_class",
-    "class_name",
-    "dims",
-    "dims_key",
-    "action",
-    "route",
-    "reason",
-    "manifest",
-    "outcome",
-    "policy_valid",
-    "schema_valid",
-    "deadline_ms",
-    "admission_ms",
-    "first_token_ms",
-    "completion_ms",
-    "input_tokens",
-    "max_output_tokens",
-    "output_tokens",
-    "teu",
-    "cost_usd",
-    "populations",
-    "attempt_ids",
-    "decision",
-    "attempts",
-)
-_IDENTITY = ("product_id", "request_id", "day")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_US = 86_400_000_000
 
 
 def store(batch: Batch, body: bytes) -> Stored:
     """Store what is new of an NDJSON body; each refused line is named and loses no neighbour."""
-    parsed = parse_ndjson(body)
-    rejected = [_of_parser(piece) for piece in parsed.rejected]
-    documents = _documents(batch.product, {record.digest or "" for _, record in parsed.records})
-    sound: list[Counted] = []
-    for line, record in parsed.records:
-        if refusal := _refusal(record, batch.product, documents):
-            rejected.append(RejectedPiece(line=line, **refusal))
-        else:
-            sound.append(Counted(record, documents[record.digest or ""]))
-    inserted = _insert(batch, sound)
-    append_deltas(batch.product, batch, *tallied(batch.product, inserted))
-    counts = {"records": len(sound), "inserted": len(inserted)}
-    counts["duplicates"] = len(sound) - len(inserted)
-    return Stored(counts, sorted(rejected, key=lambda piece: piece["line"]))
+    reading = _reading(batch, body)
+    with connection.cursor() as cursor:
+        new = copy_new(cursor, "ingest_request", COLUMNS, IDENTITY, reading.rows)
+    append_deltas(batch.product, batch, *reading.tally.sums(_chosen(reading, new)))
+    inserted = len(reading.identities) if new is None else len(new)
+    counts = {"records": reading.records, "inserted": inserted}
+    counts["duplicates"] = reading.records - inserted
+    return Stored(counts, sorted(reading.rejected, key=lambda piece: piece["line"]))
 
 
-def _of_parser(piece: Any) -> RejectedPiece:
-    return RejectedPiece(line=piece.line, code=piece.code, field=piece.field, message=piece.message)
+def _chosen(reading: "_Reading", new: set[Identity] | None) -> Mask | None:
+    if new is None:
+        return None
+    stored = {(request_id, (day - _EPOCH.date()).days) for request_id, day in new}
+    return np.array([one in stored for one in reading.identities], dtype=np.bool_)
+
+
+def _reading(batch: Batch, body: bytes) -> "_Reading":
+    """Ask the database what is needed before the first row."""
+    seen, now = glance(body), timezone.now()
+    oldest, newest = now - RETENTION, now + AHEAD
+    documents = _documents(batch.product, seen.digests)
+    caps = capped(batch.product, seen.segments, seen.tenants)
+    ensure_days(day for day in seen.days if oldest.date() <= day <= newest.date())
+    bounds = bounds_of(batch.product)
+    kept = range(_microseconds(oldest) + 1, _microseconds(newest) + 1)
+    return _Reading(batch, body, documents, caps, bounds, kept)
 
 
 def _documents(product: Product, digests: set[str]) -> dict[str, PolicyDocument]:
@@ -86,86 +69,117 @@ def _documents(product: Product, digests: set[str]) -> dict[str, PolicyDocument]
     return {digest: document_of(digest) for digest in set(known.values_list("digest", flat=True))}
 
 
-def _refusal(
-    record: RequestRecord, product: Product, documents: Mapping[str, PolicyDocument]
-) -> RejectedPiece | None:
-    if record.product != product.slug:
-        return RejectedPiece(
-            code="other_product", field="product", message=f"This credential is for {product.slug}."
-        )
-    if record.digest is None:
-        return RejectedPiece(
-            code="no_generation",
-            field="digest",
-            message="It was decided under no generation, so no contract says what it counts as.",
-        )
-    if record.digest not in documents:
-        return RejectedPiece(
-            code="unknown_digest",
-            field="digest",
-            message="No generation of this product has that digest.",
-        )
-    if not is_kept(record.arrived_at, timezone.now()):
-        return RejectedPiece(
-            code="bad_time",
-            field="arrived_at",
-            message="The arrival is in the future or past what is kept.",
-        )
-    return None
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def _insert(batch: Batch, sound: list[Counted]) -> list[Counted]:
-    """The records that were not stored before, in this batch or in another."""
-    by_identity = {
-        (batch.product_id, one.record.request_id, _day(one.record)): one
-        for one in reversed(sound)  # of two with one identity the first counts
-    }
-    ensure_days(day for _, _, day in by_identity)
-    rows = [_row(batch, one) for one in by_identity.values()]
-    with connection.cursor() as cursor:
-        new = copy_new(cursor, "ingest_request", COLUMNS, _IDENTITY, rows)
-    return [by_identity[identity] for identity in new]
+@dataclass
+class _Reading:
+    """One batch while it is read. `kept` are the arrivals that can be stored, in microseconds."""
+
+    batch: Batch
+    body: bytes
+    documents: Mapping[str, PolicyDocument]
+    caps: Capped
+    bounds: Sequence[LatencyBound]
+    kept: range
+
+    def __post_init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.tally = Tally(self.documents, self.bounds, self.caps.dims_of, self.caps.tenant_of)
+        self.rejected: list[RejectedPiece] = []
+        self.records = 0
+        #: Request ids with their days since the epoch, in order.
+        self.identities: list[tuple[str, int]] = []
+        self._met: set[tuple[str, int]] = set()
+        self._fine: set[int] = set()
+
+    def rows(self) -> Iterator[bytes]:
+        """Read the body from its beginning and count it; rows of its sound records, each once."""
+        self._begin()
+        writer = RowWriter(self.batch.product_id, self.batch.pk, self.tally)
+        unread: list[Rejected] = []
+        for some in read_lines(self.body, unread):
+            lines = self._first_of_each(self._acceptable(some))
+            if lines.numbers:
+                yield b"".join(writer.rows(lines, self.tally.add(lines)))
+        self.rejected += [
+            RejectedPiece(line=one.line, code=one.code, field=one.field, message=one.message)
+            for one in unread
+        ]
+
+    def _acceptable(self, lines: Lines) -> Lines:
+        """Without those that this product can't judge or keep."""
+        if self._all_fine(lines):
+            return lines
+        kept = []
+        for place, (number, shape) in enumerate(zip(lines.numbers, lines.shapes, strict=True)):
+            refusal = self._refusal(shape, lines.arrived_us[place])
+            if refusal is None:
+                kept.append(place)
+            else:
+                self.rejected.append(RejectedPiece(line=number, **refusal))
+        return lines.take(kept)
+
+    def _all_fine(self, lines: Lines) -> bool:
+        """The common case at the price of a set: shapes are few, and times lie close together."""
+        for shape in {id(shape): shape for shape in lines.shapes}.values():
+            if id(shape) not in self._fine:
+                if self._refusal_of(shape) is not None:
+                    return False
+                self._fine.add(id(shape))
+        times = lines.arrived_us
+        return not times or (min(times) in self.kept and max(times) in self.kept)
+
+    def _refusal(self, shape: Shape, arrived_us: int) -> RejectedPiece | None:
+        if refusal := self._refusal_of(shape):
+            return refusal
+        return None if arrived_us in self.kept else _BAD_TIME
+
+    def _refusal_of(self, shape: Shape) -> RejectedPiece | None:
+        slug = self.batch.product.slug
+        if shape.product != slug:
+            return RejectedPiece(
+                code="other_product", field="product", message=f"This credential is for {slug}."
+            )
+        if shape.digest is None:
+            return _NO_GENERATION
+        return None if shape.digest in self.documents else _UNKNOWN_DIGEST
+
+    def _first_of_each(self, lines: Lines) -> Lines:
+        """Of two with one identity the first counts."""
+        self.records += len(lines.numbers)
+        days = [arrived_us // _DAY_US for arrived_us in lines.arrived_us]
+        named = [(one.request_id, day) for one, day in zip(lines.requests, days, strict=True)]
+        fresh = set(named)
+        if len(fresh) < len(named) or not self._met.isdisjoint(fresh):
+            first = [at for at, one in enumerate(named) if self._is_first(one)]
+            lines, named = lines.take(first), [named[at] for at in first]
+        self._met |= fresh
+        self.identities += named
+        return lines
+
+    def _is_first(self, identity: tuple[str, int]) -> bool:
+        if identity in self._met:
+            return False
+        self._met.add(identity)
+        return True
 
 
-def _day(record: RequestRecord) -> date:
-    return record.arrived_at.astimezone(UTC).date()
-
-
-def _row(batch: Batch, one: Counted) -> tuple[Any, ...]:
-    record, document = one.record, one.document
-    decision = record.decision
-    return (
-        _day(record),
-        batch.product_id,
-        record.request_id,
-        batch.pk,
-        record.arrived_at,
-        record.publication,
-        record.digest,
-        record.cohort,
-        record.tenant or "",
-        record.tenant_class or "",
-        record.class_,
-        Jsonb(record.segment),
-        segment_key(record.segment),
-        (decision and decision.action) or "",
-        outcome.served_route(record),
-        (decision and decision.reason) or "",
-        outcome.served_manifest(record),
-        record.outcome,
-        record.policy_valid,
-        record.schema_valid,
-        outcome.deadline_of(record, document),
-        record.admission_ms,
-        record.first_token_ms,
-        record.completion_ms,
-        record.input_tokens,
-        record.max_output_tokens,
-        record.output_tokens,
-        decision and decision.teu,
-        outcome.priced_usd(record),
-        sorted(one.populations),
-        [attempt.attempt_id for attempt in record.attempts],
-        None if decision is None else Jsonb(msgspec.to_builtins(decision)),
-        Jsonb(msgspec.to_builtins(record.attempts)),
-    )
+_NO_GENERATION = RejectedPiece(
+    code="no_generation",
+    field="digest",
+    message="It was decided under no generation, so no contract says what it counts as.",
+)
+_UNKNOWN_DIGEST = RejectedPiece(
+    code="unknown_digest",
+    field="digest",
+    message="No generation of this product has that digest.",
+)
+_BAD_TIME = RejectedPiece(
+    code="bad_time",
+    field="arrived_at",
+    message="The arrival is in the future or past what is kept.",
+)

@@ -4,8 +4,7 @@ Sums are of whole parts (`rollup.parts_of`): microseconds, bytes, tokens, millio
 1e-12 dollars. Where attempts share a request, their parts add up.
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
@@ -24,17 +23,22 @@ Floats = NDArray[np.float64]
 Wholes = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
 _SAFE = 1 << 40
 """A sum of a million such numbers still has 64 bits."""
 
 _OF_REQUEST = ("first_token_ms", "max_gap_ms", "input_tokens", "cached_input_tokens")
-_CLOCKS = (*_OF_REQUEST, "output_tokens", "completion_ms", "deadline_ms")
+_PLAIN = (
+    *_OF_REQUEST,
+    "output_tokens",
+    "completion_ms",
+    "deadline_ms",
+    "admission_ms",
+    "max_output_tokens",
+)
 _SUMMED = ("queue_ms", "live_token_ms", "transfer_bytes", "preemptions")
 _OF_ATTEMPT = (*_SUMMED, "cancel_requested_ms", "released_ms")
 _TEU = ("teu_predicted", "teu_observed")
-_clocks_of, _work_of = attrgetter(*_CLOCKS), attrgetter(*_OF_ATTEMPT)
+_plain_of, _work_of = attrgetter(*_PLAIN), attrgetter(*_OF_ATTEMPT)
 
 
 class Known(NamedTuple):
@@ -54,22 +58,25 @@ class LineColumns(NamedTuple):
     usd: Wholes
 
 
-def columns_of(lines: Lines) -> LineColumns:
-    """The numbers of some lines."""
-    table = _table(map(_clocks_of, lines.requests), len(_CLOCKS))
-    requests = dict(zip(_CLOCKS, table, strict=True))
-    told = ("first_token_ms", "max_gap_ms", "input_tokens", "cached_input_tokens", "output_tokens")
-    figures = {name: _known(name, requests[name]) for name in told}
+def numbers_of(lines: Lines) -> dict[str, Floats]:
+    """The plain numbers of the requests by name, NaN for what is unknown."""
+    return dict(zip(_PLAIN, _table(map(_plain_of, lines.requests), len(_PLAIN)), strict=True))
+
+
+def columns_of(lines: Lines, numbers: Mapping[str, Floats]) -> LineColumns:
+    """What is summed of some lines; `numbers` are those of `numbers_of`."""
+    told = (*_OF_REQUEST, "output_tokens")
+    figures = {name: _known(name, numbers[name]) for name in told}
     figures |= _worked(lines.attempts)
     decided = [None if one is None else one.teu for one in lines.decisions]
     return LineColumns(
-        np.array([_microseconds(one.arrived_at) for one in lines.requests], dtype=np.int64),
+        np.array(lines.arrived_us, dtype=np.int64),
         Clocks(
-            requests["first_token_ms"],
-            requests["max_gap_ms"],
-            requests["completion_ms"],
-            _or_infinite(requests["output_tokens"]),
-            _or_infinite(requests["deadline_ms"]),
+            numbers["first_token_ms"],
+            numbers["max_gap_ms"],
+            numbers["completion_ms"],
+            _or_infinite(numbers["output_tokens"]),
+            _or_infinite(numbers["deadline_ms"]),
         ),
         figures,
         _wholes([_teu_parts(text) for text in decided]),
@@ -102,10 +109,6 @@ def _table(rows: Iterable[tuple[Any, ...]], width: int) -> Floats:
 
 def _or_infinite(column: Floats) -> Floats:
     return np.where(np.isnan(column), np.inf, column)
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - EPOCH) // MICROSECOND
 
 
 def _known(name: str, column: Floats) -> Known:

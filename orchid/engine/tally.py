@@ -6,7 +6,7 @@ Words are judged once for each distinct shape by `standing.py`, clocks over whol
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,15 @@ import numpy as np
 from orchid.engine.clocks import LatencyBound, has_gaps, in_time, keeps, latency_bounds
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import buckets_of
-from orchid.engine.line_columns import EPOCH, Floats, LineColumns, Mask, Wholes, columns_of, joined
+from orchid.engine.line_columns import (
+    Floats,
+    LineColumns,
+    Mask,
+    Wholes,
+    columns_of,
+    joined,
+    numbers_of,
+)
 from orchid.engine.outcome import BIT_OF, bits_of
 from orchid.engine.rollup import RollupKey, Sums, TenantKey
 from orchid.engine.standing import Facts, Standing, standing_of
@@ -36,9 +44,12 @@ class Told(NamedTuple):
     """What the rows of some lines need to know, in their order."""
 
     codes: list[int]
-    populations: list[int]
-    deadline_ms: list[float]
-    arrived_us: list[int]
+    numbers: Mapping[str, Floats]
+    populations: Wholes
+    deadline_ms: Floats
+    arrived_us: Wholes
+    teu: Wholes
+    usd: Wholes
 
 
 class _Judged(NamedTuple):
@@ -54,6 +65,7 @@ class _Judged(NamedTuple):
     cell: Wholes
     stream: Wholes
     digest: Wholes
+    counted: Mask
 
     def spread(self, codes: Wholes) -> "_Judged":
         columns: list[Any] = [column[codes] for column in self]
@@ -69,7 +81,7 @@ class _Added(NamedTuple):
 
 @dataclass
 class Tally:
-    """Counts lines as they are read.
+    """Counts lines as they are read; one that its edge counts in a rollup of its own has no part.
 
     `documents` are by digest: a line of another digest is a KeyError. `bounds` are counted for
     every record, each document's own beside them. `dims_of` and `tenant_of` say under which values
@@ -93,33 +105,41 @@ class Tally:
 
     def add(self, lines: Lines) -> Told:
         """Count some lines; what each of them is, for its row."""
-        codes, columns = self._codes_of(lines.shapes), columns_of(lines)
+        numbers = numbers_of(lines)
+        codes, columns = self._codes_of(lines.shapes), columns_of(lines, numbers)
         judged = self._judged(codes)
         populations = judged.always | np.where(
             in_time(columns.at, judged.deadline_ms), judged.if_in_time, 0
         )
         populations |= np.where(has_gaps(columns.at), judged.if_gaps, 0)
+        populations = np.where(judged.counted, populations, 0)
         tenants = [self._tenants[self.tenant_of(one.tenant or "")] for one in lines.requests]
         self._added.append(_Added(codes, np.array(tenants, dtype=np.int64), populations, columns))
         return Told(
             codes.tolist(),
-            populations.tolist(),
-            np.minimum(judged.deadline_ms, columns.at.deadline_ms).tolist(),
-            columns.arrived_us.tolist(),
+            numbers,
+            populations,
+            np.minimum(judged.deadline_ms, columns.at.deadline_ms),
+            columns.arrived_us,
+            columns.teu,
+            columns.usd,
         )
 
     def sums(
         self, chosen: Mask | None = None
     ) -> tuple[dict[RollupKey, Sums], dict[TenantKey, Sums]]:
         """By key and by tenant; of the chosen lines alone where a mask is given."""
-        if not self._added or (chosen is not None and not chosen.any()):
+        if not self._added:
             return {}, {}
         all_of = self._together()
         judged = self._judged(all_of.codes)
+        chosen = judged.counted if chosen is None else judged.counted & chosen
+        if not chosen.any():
+            return {}, {}
         summed = self._summed(all_of, judged)
         started_s = all_of.columns.arrived_us // 1_000_000 // judged.step_s * judged.step_s
         cell, stream, tenants = judged.cell, judged.stream, all_of.tenants
-        if chosen is not None:
+        if not chosen.all():
             summed, started_s = summed.only(chosen), started_s[chosen]
             cell, stream, tenants = cell[chosen], stream[chosen], tenants[chosen]
         return (
@@ -231,6 +251,7 @@ class Tally:
             self._cells[cell],
             self._streams[stream],
             self._digests[digest],
+            not shape.in_rollup,
         )
 
     def _judged(self, codes: Wholes) -> _Judged:
@@ -265,4 +286,4 @@ def _paired(left: Wholes, right: Wholes) -> Wholes:
 
 
 def _moment(seconds: int) -> datetime:
-    return EPOCH + timedelta(seconds=seconds)
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)

@@ -209,7 +209,7 @@ def test_each_line_is_told_its_populations_and_its_deadline(
     told: list[tuple[int, float]] = []
     for lines in read_lines(b"\n".join(map(encode_record, records)), rejected):
         found = tally.add(lines)
-        told += zip(found.populations, found.deadline_ms, strict=True)
+        told += zip(found.populations.tolist(), found.deadline_ms.tolist(), strict=True)
     for record, (bits, deadline_ms) in zip(records, told, strict=True):
         document = policies[record.digest or ""].document
         assert outcome.names_of(bits) == outcome.populations(record, document)

@@ -34,7 +34,7 @@ def _killed_after(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     monkeypatch.setattr(requests, step, then_die)
 
 
-@pytest.mark.parametrize("step", ["_documents", "_insert", "append_deltas"])
+@pytest.mark.parametrize("step", ["_documents", "copy_new", "append_deltas"])
 def test_a_worker_killed_at_any_step_leaves_nothing_and_the_next_one_all(
     edge: Sender, record: RecordMaker, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

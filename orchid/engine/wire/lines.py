@@ -14,6 +14,7 @@ way takes (a space in the JSON, a name in another script) is written canonically
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
 from itertools import chain
@@ -46,6 +47,7 @@ BLOCK = 256 * 1024
 #: Distinct combinations and amounts that are remembered; past it all are forgotten and met anew.
 MOST_SHAPES, MOST_AMOUNTS = 20_000, 100_000
 
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _BETWEEN_OR_ESCAPED = (b" ", b"\\", b"\t", b"\r", b"\x7f")
 _LooseName = Annotated[str, Meta(min_length=1, max_length=128)]
 _LooseCode = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -64,6 +66,8 @@ class Shape(NamedTuple):
     reason: str
     route: str
     manifest: str
+    class_: str
+    in_rollup: bool
 
 
 class Lines(NamedTuple):
@@ -74,10 +78,17 @@ class Lines(NamedTuple):
     """
 
     numbers: Sequence[int]
-    requests: list[Any]
-    decisions: list[Any]
-    attempts: list[tuple[Any, ...]]
-    shapes: list[Shape]
+    requests: Sequence[Any]
+    decisions: Sequence[Any]
+    attempts: Sequence[tuple[Any, ...]]
+    shapes: Sequence[Shape]
+    arrived_us: Sequence[int]
+    """Arrivals in microseconds since the epoch."""
+
+    def take(self, places: Sequence[int]) -> "Lines":
+        """Some of them, in their order."""
+        columns: list[Any] = [[column[place] for place in places] for column in self]
+        return Lines(*columns)
 
 
 def amount(text: str) -> Decimal:
@@ -158,7 +169,8 @@ def _read(numbers: Sequence[int], lines: list[bytes]) -> Lines:
     attempts = _decode_attempts(_joined([request.attempts for request in requests]))
     _check_amounts(decisions, attempts)
     shapes = list(map(_shape_of, requests, decisions, attempts, lines))
-    return Lines(numbers, requests, decisions, attempts, shapes)
+    arrived_us = [(request.arrived_at - _EPOCH) // _MICROSECOND for request in requests]
+    return Lines(numbers, requests, decisions, attempts, shapes, arrived_us)
 
 
 def _joined(raws: list[Raw]) -> bytes:
@@ -212,6 +224,8 @@ def _strictly(line: bytes) -> Shape:
         (record.decision and record.decision.reason) or "",
         served_route(record),
         served_manifest(record),
+        record.class_,
+        record.in_rollup,
     )
 
 
@@ -231,6 +245,7 @@ _REQUEST_WORDS = (
     "load_state",
     "policy_valid",
     "schema_valid",
+    "in_rollup",
 )
 _DECISION_WORDS = ("action", "route", "reason")
 _ATTEMPT_WORDS = ("route", "model", "manifest", "stop_reason")

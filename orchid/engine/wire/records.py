@@ -182,6 +182,7 @@ class RequestRecord(
     policy_valid: bool | None = None
     schema_valid: bool | None = None
     released: bool | None = None  # false: the grace ended before the engine released the state
+    in_rollup: bool = False  # its edge counts it in a rollup that it sends
     attempts: Annotated[tuple[AttemptRecord, ...], Meta(max_length=64)] = ()
 
     def __post_init__(self) -> None:
