@@ -24,7 +24,8 @@ def attempts(request: HtmxRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {
         "product": product,
         "attempts": selectors.joined(product, found.rows),
-        "next_cursor": found.next_cursor,
+        "pages": found,
+        "query": "" if source_pk is None else f"source={source_pk}&",
         "times": selectors.model_times(product, source_pk),
         "source_pk": source_pk,
     }

@@ -14,12 +14,14 @@ from policies import selectors as policies
 @page(Permission.VIEW)
 def batches(request: HtmxRequest, slug: str) -> HttpResponse:
     product = policies.product(slug)
+    source_pk = whole_number(request.GET.get("source", ""))
     found = paged(
-        selectors.batches(product, whole_number(request.GET.get("source", ""))),
+        selectors.batches(product, source_pk),
         request.GET.get("cursor", ""),
         field="received_at",
     )
-    context = {"product": product, "batches": found}
+    query = "" if source_pk is None else f"source={source_pk}&"
+    context = {"product": product, "batches": found, "query": query}
     return render_page(request, "ingest/batches.html", "ingest/_batches.html", context)
 
 

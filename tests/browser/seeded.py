@@ -15,7 +15,7 @@ from gates.models import DecisionDiff, Evaluation, Window
 from gates.services import evaluate, push_evidence_set
 from gates.services.recorded_diff import compute
 from ingest import services
-from ingest.models import Batch, Source
+from ingest.models import ArrivalTrace, Batch, EngineAttempt, RequestRow, Source, Trial
 from ingest.services import SourceKey, accept
 from ingest.services.inbox import BatchMeta
 from orchid.engine.document.canonical import manifest_digest
@@ -40,6 +40,22 @@ FILES = {
     "client_log": RUN / "client-log.jsonl",
     "statistics": RUN / "statistics-after.http.json",
 }
+#: Nanoseconds after an execution's start, of one that calls another; both in Triton's own words.
+CHAIN = {
+    "REQUEST_START": 0,
+    "QUEUE_START": 1_000_000,
+    "REQUEST_END": 182_000_000,
+    "INFER_RESPONSE_COMPLETE": 181_000_000,
+}
+STEP = {
+    "REQUEST_START": 2_000_000,
+    "QUEUE_START": 3_000_000,
+    "COMPUTE_START": 41_000_000,
+    "COMPUTE_INPUT_END": 43_000_000,
+    "COMPUTE_OUTPUT_START": 177_000_000,
+    "COMPUTE_END": 178_000_000,
+    "REQUEST_END": 180_000_000,
+}
 
 
 def actor(name: str) -> Actor:
@@ -54,6 +70,9 @@ def seed(folder: Path) -> list[tuple[str, str]]:
         key = SourceKey(kind, "recording", "run1", "triton")
         counted(*accept(product, key, f"{kind}-1", kind, path.read_bytes()))
     runs(product, Publication.objects.get(product=product, number=1))
+    trials(product)
+    traced(product)
+    set_aside(product)
     cells = json.loads((EXAMPLES / "orchid-demo/evidence.json").read_text())["evidence"]
     push_evidence_set(actor("ana"), product, {"items": cells})
     decided = proposed(product, "Compact fallback", queued=8000)
@@ -69,9 +88,24 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     return pages(decided, waiting)
 
 
+def trials(product: Product) -> None:
+    """Two files of one run, told by the client and by the server, and recorded traffic."""
+    stage = ROOT / "tests/data/trials/perf/inference_perf_vllm"
+    for path in sorted(stage.glob("stage_*.json")):
+        meta = BatchMeta(declared={"title": path.name, "facts": {"residency": "warm"}})
+        key = SourceKey("trial", "lab", "kubecon")
+        counted(*accept(product, key, path.name, "trial", path.read_bytes(), meta=meta))
+    traffic = (EXAMPLES / "traces/azure-conversation-1000.csv").read_bytes()
+    meta = BatchMeta(declared={"title": "Azure conversations", "warm_up_s": 10})
+    key = SourceKey("arrivals", "Azure")
+    counted(*accept(product, key, "traffic-1", "arrivals", traffic, meta=meta))
+
+
 def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
     batch = Batch.objects.filter(kind="edge").latest("id")
     source = Source.objects.get(kind="statistics")
+    attempt = EngineAttempt.objects.filter(source__name="four", parent_key="").latest("id")
+    request = RequestRow.objects.get(attempt_ids__contains=[attempt.attempt_id])
     evaluation = Evaluation.objects.latest("id")
     diff = DecisionDiff.objects.filter(changed__gt=0).latest("id")
     inside = [
@@ -102,6 +136,13 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ana", f"batches/{batch.pk}/"),
         ("ana", "attempts/"),
         ("ana", "requests/"),
+        ("ana", "requests/?segment=task%3Dassistant"),
+        ("ana", f"requests/{request.day}/{request.id}/"),
+        ("ana", "engine/"),
+        ("ana", "engine/?window=5m"),
+        ("ana", "trials/"),
+        ("ana", f"trials/{Trial.objects.latest('id').pk}/"),
+        ("ana", f"arrivals/{ArrivalTrace.objects.latest('id').pk}/"),
         ("ben", "access/"),
     ]
     return [
@@ -141,6 +182,32 @@ def runs(product: Product, publication: Publication) -> None:
     evaluate(window.pk, now)
 
 
+def traced(product: Product) -> None:
+    """What the engine told of half of the requests: each a router that calls one model."""
+    attempt_ids = [row.attempt_ids[0] for row in RequestRow.objects.order_by("id")[:30]]
+    pieces: list[dict[str, Any]] = []
+    for number, attempt_id in enumerate(attempt_ids):
+        start = 7_000_000_000_000 + number * 1_000_000_000
+        for place, (model, events) in enumerate((("router", CHAIN), ("full", STEP)), start=1):
+            told = {"id": 2 * number + place, "model_name": model, "model_version": 1}
+            told |= {"request_id": attempt_id} | (
+                {"parent_id": 2 * number + 1} if place > 1 else {}
+            )
+            stamps = [{"name": name, "ns": start + at} for name, at in events.items()]
+            pieces += [told, {"id": told["id"], "timestamps": stamps}]
+    arrived = RequestRow.objects.earliest("id").arrived_at.timestamp()
+    anchor = 7_000_000_000_000, int((arrived + 0.02) * 1e9)
+    key = SourceKey("triton_trace", "four", "run-1", "triton", *anchor)
+    counted(*accept(product, key, "trace-four", "triton_trace", json.dumps(pieces).encode()))
+
+
+def set_aside(product: Product) -> None:
+    """A file that is not what it says."""
+    key = SourceKey("metrics", "four", "run-1", "triton")
+    batch, _ = accept(product, key, "metrics-four", "metrics", b"<html>502</html>")
+    services.process(batch.pk)
+
+
 def says_active(product: Product, publication: Publication, at: datetime) -> None:
     edge, _ = Edge.objects.get_or_create(
         product=product,
@@ -172,6 +239,8 @@ def served(product: Product, publication: Publication, number: int, now: datetim
         "class": "short_assistant",
         "segment": {"task": "assistant", "tenant_class": "standard"},
         "arrived_at": (now - timedelta(seconds=100 - number)).isoformat(),
+        "admission_ms": 4.0,
+        "first_token_ms": 70.0,
         "completion_ms": 200.0 + 10 * number,
         "input_tokens": 900,
         "max_output_tokens": 200,
@@ -187,6 +256,11 @@ def served(product: Product, publication: Publication, number: int, now: datetim
                 "model": "full",
                 "manifest": manifest_digest(document_of(digest).models["full"]),
                 "status": "completed",
+                "start_ms": 6.0,
+                "queue_ms": 38.0,
+                "prefill_ms": 12.0,
+                "decode_ms": 122.0,
+                "validation_ms": 4.0,
             }
         ],
     }
