@@ -83,8 +83,7 @@ def _renamed(
         if id(child) in seen or caller is None or child.row is None:
             continue
         if child.row.parent_key != caller.key:
-            child.attempt = child.row
-            child.attempt.parent_key = caller.key
+            child.call_caller(caller.key)
             found.append(child)
     return found
 

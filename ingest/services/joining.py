@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from ingest.models import EngineAttempt, EngineHeader, Source
-from ingest.services.attempts import add, kept, upsert
+from ingest.services.attempts import add, kept, rewrite
 from ingest.services.executions import Execution, rows_by
 from ingest.services.families import settled
 from orchid.formats.triton_epochs import epochs
@@ -169,17 +169,8 @@ def _write(part: _Part, changed: Sequence[Execution]) -> None:
     EngineHeader.objects.bulk_create(part.waiting, batch_size=1000)
     EngineHeader.objects.filter(pk__in=[one.pk for one in part.waited_for]).delete()
     EngineAttempt.objects.filter(pk__in=[one.pk for one in part.surplus]).delete()
-    add([one.attempt for one in changed if one.row is None])
-    known = [one for one in changed if one.row is not None]
-    _rename(known)
-    upsert(one.attempt for one in known)
-
-
-def _rename(known: Iterable[Execution]) -> None:
-    """A part that begins earlier than what was stored gives the key its earlier stamp."""
-    for one in known:
-        if one.row is not None and one.row.key != one.attempt.key:
-            EngineAttempt.objects.filter(pk=one.row.pk).update(key=one.attempt.key)
+    add([one.facts for one in changed if one.row is None])
+    rewrite([one.facts for one in changed if one.row is not None])
 
 
 def _counted(part: _Part, changed: Sequence[Execution]) -> Joined:

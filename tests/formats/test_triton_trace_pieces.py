@@ -212,5 +212,5 @@ def test_time_grows_with_the_size_of_what_is_no_trace(piece: bytes) -> None:
         return taken
 
     small, large = seconds(250_000), seconds(2_000_000)
-    # Eight times the size: sixty-four times as long where each start looked through all that follows.
+    # Eight times the size would take 64 times as long, did each start look through the rest.
     assert large < 24 * small + 0.2
