@@ -18,7 +18,7 @@ STORED := postgres postgres.unfinished run log secrets keys edge triton mail
 SCHEMA := docs/reference/orchid.policy.v1.schema.json
 REFERENCE := docs/reference/policy.md
 
-.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine ci
+.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine fault-ingest ci
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ triton: $(RUN) ## Build .triton, the environment of a real Triton
 
 bench-engine: $(PEERS) ## Measure the engine beside other policy engines (SMOKE=1: see only that it runs)
 	@$(BENCH)/bin/python -m benchmarks.engine $(if $(SMOKE),--smoke)
+
+fault-ingest: $(DEV) ## Kill worker, web and PostgreSQL at random under load (ROUNDS=20 SEED=1)
+	@$(BIN)/python -m benchmarks.faults --rounds $(or $(ROUNDS),20) --seed $(or $(SEED),1)
 
 # By way of a temporary name, so that a failure leaves the published file as it is.
 docs: $(RUN) ## Write the reference of the policy document from its schema

@@ -203,6 +203,8 @@ INBOX = ENV.inbox
 
 # Work behind the pages
 CELERY_BROKER_URL = ENV.broker_url
+if ENV.broker_url.startswith("pgmq://"):
+    CELERY_BROKER_TRANSPORT = "controlplane.broker:Transport"
 CELERY_BROKER_TRANSPORT_OPTIONS = env.broker_options(ENV.broker_url)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "hall"
