@@ -8,6 +8,7 @@ from ingest.api.engine import EngineRoutes, EngineViewNow, UnmapRoute
 from ingest.api.explorer import OneRequest
 from ingest.api.files import Files
 from ingest.api.requests import Requests
+from ingest.api.rollups import Rollups
 from ingest.api.servers import AcceptServer, CheckServer, FlushServer, OneServer, Servers
 from ingest.api.sources import Sources
 from ingest.api.traces import Traces
@@ -15,6 +16,7 @@ from ingest.api.trials import ArrivalTraces, OneArrivalTrace, OneTrial, Trials
 
 api_urlpatterns: list[URLPattern] = [
     path("ingest/requests", Requests.as_view(), name="ingest-requests"),
+    path("ingest/rollups", Rollups.as_view(), name="ingest-rollups"),
     path("ingest/requests/<path:request_id>", OneRequest.as_view(), name="ingest-request"),
     path("ingest/engine-view", EngineViewNow.as_view(), name="ingest-engine-view"),
     path("ingest/routes", EngineRoutes.as_view(), name="ingest-routes"),

@@ -26,10 +26,10 @@ CREATE TABLE ingest_edge_rollup (
     source_id bigint NOT NULL,
     stream_id bigint NOT NULL,
     step_at timestamptz NOT NULL,
-    cell_id bigint NOT NULL,
+    key_hash bigint NOT NULL,
     content bigint NOT NULL,
     -- A rollup delivered twice, or in another batch, is counted once.
-    PRIMARY KEY (day, source_id, stream_id, step_at, cell_id)
+    PRIMARY KEY (day, source_id, stream_id, step_at, key_hash)
 ) PARTITION BY RANGE (day);
 -- Sheets are deflated already.
 ALTER TABLE ingest_rollup_step ALTER COLUMN sheet SET STORAGE EXTERNAL;
@@ -315,7 +315,7 @@ class Migration(migrations.Migration):
                         "source_id",
                         "stream_id",
                         "step_at",
-                        "cell_id",
+                        "key_hash",
                         blank=True,
                         editable=False,
                         primary_key=True,
@@ -326,7 +326,7 @@ class Migration(migrations.Migration):
                 ("source_id", models.BigIntegerField()),
                 ("stream_id", models.BigIntegerField()),
                 ("step_at", models.DateTimeField()),
-                ("cell_id", models.BigIntegerField()),
+                ("key_hash", models.BigIntegerField()),
                 ("content", models.BigIntegerField()),
             ],
             options={"db_table": "ingest_edge_rollup", "managed": False},

@@ -142,12 +142,13 @@ class EdgeStep(models.Model):
 class EdgeRollup(models.Model):
     """That one rollup of an edge was counted, and a hash of what it said. Partitioned by day."""
 
-    pk = models.CompositePrimaryKey("day", "source_id", "stream_id", "step_at", "cell_id")
+    pk = models.CompositePrimaryKey("day", "source_id", "stream_id", "step_at", "key_hash")
     day = models.DateField()
     source_id = models.BigIntegerField()
     stream_id = models.BigIntegerField()
     step_at = models.DateTimeField()
-    cell_id = models.BigIntegerField()
+    # Of the key as it was sent: two keys may be counted under one cell.
+    key_hash = models.BigIntegerField()
     content = models.BigIntegerField()
 
     class Meta:

@@ -6,10 +6,11 @@ reader sees a step before it was merged or after, and never half of it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db import connection
 
@@ -17,20 +18,20 @@ from ingest.models import RollupCell, RollupStream
 from ingest.states import RollupBy
 from orchid.engine.rollup import Figure, Sums
 from orchid.engine.rollup_bytes import Sheet, merged_sheets, unpack
-from orchid.engine.rollup_hour import blocks
+from orchid.engine.rollup_hour import HOUR, blocks
 from policies.models import Product
 
 _SHEETS = """
-    SELECT step_at, sheet, false AS hour FROM ingest_rollupdelta
-    WHERE stream_id = %(stream)s AND step_at >= %(start)s AND step_at < %(end)s
+    SELECT stream_id, step_at, sheet, false AS hour FROM ingest_rollupdelta
+    WHERE stream_id = ANY(%(streams)s) AND step_at >= %(start)s AND step_at < %(end)s
     UNION ALL
-    SELECT step_at, sheet, false FROM ingest_rollup_step
-    WHERE stream_id = %(stream)s AND step_at >= %(start)s AND step_at < %(end)s
-      AND day >= %(first)s AND day <= %(last)s
+    SELECT stream_id, step_at, sheet, false FROM ingest_rollup_step
+    WHERE stream_id = ANY(%(streams)s) AND step_at >= %(start)s AND step_at < %(end)s
+      AND day BETWEEN %(first_day)s AND %(last_day)s
     UNION ALL
-    SELECT hour_at, sheet, true FROM ingest_rolluphour
-    WHERE stream_id = %(stream)s AND stands_alone
-      AND hour_at >= %(start)s AND hour_at <= %(end)s::timestamptz - interval '1 hour'
+    SELECT stream_id, hour_at, sheet, true FROM ingest_rolluphour
+    WHERE stream_id = ANY(%(streams)s) AND stands_alone
+      AND hour_at >= %(start)s AND hour_at < %(end)s AND hour_at <= %(last_hour)s
 """
 
 
@@ -104,31 +105,28 @@ def _rows(product: Product, stream: StreamKey, start: datetime, end: datetime) -
 
 def sheets_of(stream: int, start: datetime, end: datetime) -> dict[datetime, Sheet]:
     """The stream's sheets by step, each merged from whatever parts it is stored in."""
+    parts: dict[datetime, list[Sheet]] = defaultdict(list)
+    for _, at, sheet in pieces([stream], start, end, last_hour=end - HOUR):
+        parts[at].append(sheet)
+    return {at: merged_sheets(found) for at, found in parts.items()}
+
+
+def pieces(
+    streams: Sequence[int], start: datetime, end: datetime, *, last_hour: datetime
+) -> Iterator[tuple[int, datetime, Sheet]]:
+    """Stream, step and sheet of everything stored, a step perhaps in several parts.
+
+    Hours that stand for dropped steps come by blocks; `last_hour` is the last that may.
+    """
+    asked: dict[str, Any] = {"streams": list(streams), "start": start, "end": end}
+    asked["first_day"], asked["last_day"] = start.astimezone(UTC).date(), end.astimezone(UTC).date()
     with connection.cursor() as cursor:
-        cursor.execute(
-            _SHEETS,
-            {
-                "stream": stream,
-                "start": start,
-                "end": end,
-                "first": start.astimezone(UTC).date(),
-                "last": end.astimezone(UTC).date(),
-            },
-        )
-        parts: dict[datetime, list[Sheet]] = defaultdict(list)
-        for at, data, hour in cursor.fetchall():
-            for step_at, sheet in _steps(at, unpack(bytes(data)), hour):
-                parts[step_at].append(sheet)
-    return {
-        at: found[0] if len(found) == 1 else merged_sheets(found) for at, found in parts.items()
-    }
-
-
-def _steps(at: datetime, sheet: Sheet, hour: bool) -> Iterator[tuple[datetime, Sheet]]:
-    if hour:
-        yield from blocks(at, sheet)
-    else:
-        yield at, sheet
+        cursor.execute(_SHEETS, asked | {"last_hour": last_hour})
+        found = cursor.fetchall()
+    for stream, at, data, hour in found:
+        sheet = unpack(bytes(data))
+        for step_at, part in blocks(at, sheet) if hour else [(at, sheet)]:
+            yield stream, step_at, part
 
 
 def stream_of(product: Product, stream: StreamKey) -> int | None:

@@ -77,11 +77,16 @@ class UnknownVersionError(ValueError):
 
 
 def pack(sheet: Mapping[int, Sums]) -> bytes:
-    """The sheet as bytes; equal sheets give equal bytes."""
+    """The sheet as bytes."""
+    return bytes([_VERSION]) + zlib.compress(spelled(sheet))
+
+
+def spelled(sheet: Mapping[int, Sums]) -> bytes:
+    """The sheet before it is deflated; equal sheets give equal bytes."""
     bounds = sorted({key for sums in sheet.values() for key in sums.judged.keys() | sums.within})
     figures = sorted({name for sums in sheet.values() for name in sums.figures})
     rows = [_row(cell, sheet[cell], bounds, figures) for cell in sorted(sheet)]
-    return bytes([_VERSION]) + zlib.compress(_encoder.encode(_Sheet(bounds, figures, rows)))
+    return _encoder.encode(_Sheet(bounds, figures, rows))
 
 
 def unpack(data: bytes) -> Sheet:
