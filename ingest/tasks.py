@@ -49,7 +49,7 @@ def compact() -> None:
 
 @shared_task(name="ingest.keep_days")
 def keep_days() -> None:
-    """Make the partitions of the days to come and drop those past retention."""
+    """Make the partitions of the days to come, and drop what is past its retention."""
     from ingest.services.counters import forget_old_samples
     from ingest.services.partitions import keep_days as keep
     from ingest.services.span_rows import keep_days as keep_span_days
@@ -57,6 +57,24 @@ def keep_days() -> None:
     keep(timezone.now())
     keep_span_days(timezone.now())
     forget_old_samples(timezone.now())
+
+
+@shared_task(name="ingest.forget_receipts")
+def forget_receipts() -> None:
+    """Delete some receipts and logged calls that are past retention; the next tick goes on."""
+    from ingest.services.calls import forget_old_calls
+    from ingest.services.receipts import forget_receipts as forget
+
+    forget_old_calls(timezone.now())
+    forget(timezone.now())
+
+
+@shared_task(name="ingest.forget_executions")
+def forget_executions() -> None:
+    """Delete some of what engines told before retention began; the next tick goes on."""
+    from ingest.services.forgetting import forget_executions as forget
+
+    forget(timezone.now())
 
 
 @shared_task(name="ingest.poll_servers")
@@ -85,6 +103,16 @@ BEAT: dict[str, dict[str, Any]] = {
         "task": "ingest.poll_servers",
         "schedule": 2.0,
         "options": {"expires": 2.0},
+    },
+    "ingest.forget_executions": {
+        "task": "ingest.forget_executions",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
+    "ingest.forget_receipts": {
+        "task": "ingest.forget_receipts",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
     },
     "ingest.keep_days": {"task": "ingest.keep_days", "schedule": 3600.0},
 }

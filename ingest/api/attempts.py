@@ -48,6 +48,8 @@ class AttemptOut(serializers.Serializer[Told]):
     compute_ms = serializers.FloatField(source="seen.attempt.compute_ms")
     request_ms = serializers.FloatField(source="seen.attempt.request_ms")
     exclusive_ms = serializers.FloatField(source="seen.attempt.exclusive_ms")
+    first_response_ms = serializers.FloatField(source="seen.first_response_ms")
+    last_response_ms = serializers.FloatField(source="seen.last_response_ms")
     outcome = serializers.CharField(source="seen.outcome")
     engine_outcome = serializers.CharField(source="seen.engine_outcome")
     joined = serializers.CharField(source="seen.joined")

@@ -7,6 +7,7 @@ record, else the client's log, else how the execution ended.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from django.db import connection
@@ -14,7 +15,7 @@ from django.db.models import QuerySet
 
 from ingest.models import ClientCall, EngineAttempt, RequestRow
 from ingest.states import Clock
-from orchid.formats.triton_phases import Ending
+from orchid.formats.triton_phases import Ending, Trace
 from policies.models import Product
 
 _ANSWERED = frozenset({"completed", "bounded", "early_terminated"})
@@ -71,6 +72,25 @@ class AttemptSeen:
                 return None
             first += source.anchor_unix_ns - source.anchor_monotonic_ns
         return datetime.fromtimestamp(first / 1e9, UTC)
+
+    @property
+    def first_response_ms(self) -> float | None:
+        """Until the first response since the request began, by the engine's own stamps."""
+        return self._since_start(self._trace.first_response_ns)
+
+    @property
+    def last_response_ms(self) -> float | None:
+        return self._since_start(self._trace.last_response_ns)
+
+    @cached_property
+    def _trace(self) -> Trace:
+        return Trace(0, tuple((name, ns) for name, ns in self.attempt.stamps))
+
+    def _since_start(self, stamp_ns: int | None) -> float | None:
+        start_ns = self._trace.first("REQUEST_START")
+        if stamp_ns is None:
+            return None
+        return (stamp_ns - (self.attempt.first_ns if start_ns is None else start_ns)) / 1e6
 
     def _gateway(self) -> dict[str, Any]:
         held: list[dict[str, Any]] = self.request.attempts if self.request is not None else []

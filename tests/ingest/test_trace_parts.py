@@ -1,13 +1,19 @@
 """A file in parts, in any order and again, comes to the rows of the whole file."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
-from ingest.models import EngineAttempt, EngineHeader
+from ingest import selectors
+from ingest.models import Batch, EngineAttempt, EngineHeader
+from ingest.services import forgetting, process
+from ingest.services.partitions import RETENTION
 from policies.models import Product
 from tests.ingest.trace_cast import Bringer, execution, header, stamp, stamps, written
 
@@ -157,6 +163,8 @@ def test_objects_out_of_order_give_the_first_and_the_last_response(inbox: Bringe
         ["INFER_RESPONSE_COMPLETE", 90],
     ]
     assert found.attempt_id == "r"
+    (seen,) = selectors.joined(inbox.product, [found])
+    assert (seen.first_response_ms, seen.last_response_ms) == (35e-6, 85e-6)
 
 
 def test_a_cancelled_request_has_no_compute_time(inbox: Bringer) -> None:
@@ -170,3 +178,39 @@ def test_tensor_contents_are_nowhere_in_the_rows(inbox: Bringer, data: Path) -> 
     assert inbox.bring(body).counts["tensors_dropped"] == 125
     assert b"one two three" in body
     assert "one two three" not in repr(inbox.rows())
+
+
+def test_what_is_past_retention_is_forgotten_and_the_rest_stays(
+    inbox: Bringer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "ROWS", 2)
+    inbox.bring(written(*(one for number in range(1, 6) for one in execution(number, 100))))
+    inbox.bring(written(header(90, "full")))
+    EngineAttempt.objects.filter(engine_id__lte=4).update(received_at=timezone.now() - RETENTION)
+    EngineHeader.objects.update(received_at=timezone.now() - RETENTION)
+    forgetting.forget_executions(timezone.now())
+    assert [row["engine_id"] for row in inbox.rows()] == [5]
+    assert not EngineHeader.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_with_parts_of_one_run_lose_no_stamp(inbox: Bringer) -> None:
+    objects = [one for number in range(1, 60) for one in execution(number, 1000 * number)]
+    inbox.bring(written(*objects), "whole")
+    whole = inbox.rows("whole")
+    halves = [inbox.stored(written(*objects[start::2]), "parts") for start in (0, 1)]
+    start = threading.Barrier(2)
+
+    def work(batch: Batch) -> None:
+        try:
+            start.wait()
+            process(batch.pk)
+        finally:
+            connection.close()
+
+    workers = [threading.Thread(target=work, args=(batch,)) for batch in halves]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert inbox.rows("parts") == whole

@@ -20,12 +20,16 @@ class Bringer:
         self.numbers = itertools.count(1)
 
     def bring(self, body: bytes, run: str = "run") -> Batch:
-        key = SourceKey("triton_trace", "triton", run)
-        name = f"part-{next(self.numbers)}"
-        batch, _ = accept(self.product, key, name, "triton_trace", body)
+        batch = self.stored(body, run)
         process(batch.pk)
         batch.refresh_from_db()
         return batch
+
+    def stored(self, body: bytes, run: str = "run") -> Batch:
+        """Only take it in; a worker is to come."""
+        key = SourceKey("triton_trace", "triton", run)
+        name = f"part-{next(self.numbers)}"
+        return accept(self.product, key, name, "triton_trace", body)[0]
 
     def rows(self, run: str = "run") -> list[dict[str, Any]]:
         found = EngineAttempt.objects.filter(source__server_run=run).order_by("key").values()
