@@ -79,6 +79,14 @@ class AgreementOut(serializers.Serializer[Agreement]):
     differences = DifferenceOut(many=True)
 
 
+class CountsOut(serializers.Serializer[selectors.EngineCounts]):
+    """How requests of one model ended by the engine's own counters, in its own words."""
+
+    source = serializers.CharField(source="source.name")  # type: ignore[assignment]
+    model = serializers.CharField()
+    ended = serializers.DictField(child=serializers.IntegerField())
+
+
 class ViewOut(serializers.Serializer[EngineView]):
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
@@ -112,7 +120,9 @@ class EngineViewNow(APIView):
         since = now - window.length
         told = ViewOut(engine_view(product, since, now, window.step_s)).data
         beside = _beside(compared(product, since))
-        return Response({**told, "method": METHOD, "gates": _gates(product, now), **beside})
+        counted = [CountsOut(one).data for one in selectors.engine_counts(product, since)]
+        said = {"method": METHOD, "gates": _gates(product, now), "engine_counters": counted}
+        return Response({**told, **said, **beside})
 
 
 def _gates(product: Product, now: datetime) -> dict[str, str | None]:

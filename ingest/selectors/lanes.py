@@ -6,7 +6,7 @@ as far as their clocks do, which the lane says too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,8 @@ from ingest.selectors.explorer import Execution, Explored
 from ingest.states import Clock
 
 GATEWAY_CLOCK = "gateway, from arrival"
+#: Milliseconds by which two hosts' wall clocks may differ before they order nothing.
+TOLERANCE_MS = 100.0
 OWN_ZERO = "durations only: starts at its own first event"
 #: Phases of an attempt in the order in which they happen; the record has durations of them.
 _PHASES = (
@@ -35,6 +37,8 @@ _ENGINE_BARS = (
     ("output", ("COMPUTE_OUTPUT_START",), "COMPUTE_END", "transfer"),
     ("sent", ("HTTP_SEND_START", "GRPC_SEND_START"), "HTTP_SEND_END", "other"),
 )
+
+_ENDS = ("REQUEST_START", "REQUEST_END")
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,11 @@ class Lane:
     outcome: str = ""
 
     @property
+    def begin_ms(self) -> float:
+        starts = [bar.start_ms for bar in self.bars] + [mark.at_ms for mark in self.marks]
+        return min(starts, default=0.0)
+
+    @property
     def end_ms(self) -> float:
         ends = [bar.start_ms + bar.duration_ms for bar in self.bars]
         return max([*ends, *(mark.at_ms for mark in self.marks)], default=0.0)
@@ -82,7 +91,22 @@ def lanes(explored: Explored) -> list[Lane]:
         found.append(_attempt(attempt))
         mine = explored.executions_of(str(attempt.get("attempt_id", "")))
         found += [_execution(one, arrived) for one in mine]
-    return found
+    gateway_end = max(lane.end_ms for lane in found if lane.clock == GATEWAY_CLOCK)
+    return [_honest(lane, gateway_end) for lane in found]
+
+
+def _honest(lane: Lane, gateway_end_ms: float) -> Lane:
+    """A lane that its wall clock puts outside the request is no moment of it: it stands alone."""
+    offset = lane.offset_ms
+    if offset is None or lane.clock == GATEWAY_CLOCK:
+        return lane
+    late = offset + lane.begin_ms - gateway_end_ms
+    if offset >= -TOLERANCE_MS and late <= TOLERANCE_MS:
+        return lane
+    teller = lane.clock.partition(",")[0]
+    off = f"{abs(offset):,.0f} ms {'before' if offset < 0 else 'after'} the arrival"
+    clock = f"{teller}, durations only: the wall clock of its host says {off}"
+    return replace(lane, offset_ms=None, clock=clock)
 
 
 def _call(call: ClientCall, arrived: datetime) -> Lane:
@@ -90,7 +114,7 @@ def _call(call: ClientCall, arrived: datetime) -> Lane:
     first = call.first_response_ms
     return Lane(
         f"client {call.source}",
-        "client's clock, placed by the wall time of its host",
+        f"{call.source}, placed by the wall time of its host",
         bars,
         [] if first is None else [Mark("first response", first)],
         _ms(call.sent_at - arrived),
@@ -175,10 +199,9 @@ def _engine_bars(stamps: Sequence[tuple[str, float]]) -> Iterator[Bar]:
 
 
 def _engine_marks(stamps: Sequence[tuple[str, float]]) -> Iterator[Mark]:
-    """What no bar begins or ends with."""
-    told = {"REQUEST_START", "REQUEST_END", "INFER_RESPONSE_COMPLETE"}
+    """What no bar begins or ends with, the ends of the request itself apart."""
     for event, at in stamps:
-        if event in told or not _in_a_bar(event):
+        if not (event in _ENDS or _in_a_bar(event)):
             yield Mark(event.lower().replace("_", " "), at)
 
 

@@ -35,6 +35,7 @@ def engine(request: HtmxRequest, slug: str) -> HttpResponse:
         "cost": total_cost(view.routes),
         "plot": latency_plot(view.steps) if view.steps else None,
         "compared": compared(product, now - window.length),
+        "counters": selectors.engine_counts(product, now - window.length),
         "watermark": selectors.watermark(product),
         **mapping_context(request, slug),
     }

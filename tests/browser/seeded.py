@@ -16,7 +16,7 @@ from gates.services import evaluate, push_evidence_set
 from gates.services.recorded_diff import compute
 from ingest import services
 from ingest.models import ArrivalTrace, Batch, EngineAttempt, RequestRow, Source, Trial
-from ingest.services import SourceKey, accept
+from ingest.services import SourceKey, accept, servers
 from ingest.services.inbox import BatchMeta
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.parse import parse
@@ -31,6 +31,8 @@ from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
+from tests.ingest.servers.checking import checked
+from tests.ingest.servers.double import Triton, over_http
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -71,6 +73,7 @@ def seed(folder: Path) -> list[tuple[str, str]]:
         counted(*accept(product, key, f"{kind}-1", kind, path.read_bytes()))
     runs(product, Publication.objects.get(product=product, number=1))
     trials(product)
+    model_servers(product)
     traced(product)
     set_aside(product)
     cells = json.loads((EXAMPLES / "orchid-demo/evidence.json").read_text())["evidence"]
@@ -86,6 +89,21 @@ def seed(folder: Path) -> list[tuple[str, str]]:
         compute(diff.pk)
     seal_audit()
     return pages(decided, waiting)
+
+
+def model_servers(product: Product) -> None:
+    """One that differs from what is published and fails, and one that nobody runs."""
+    triton = Triton(failing={"full": "Stub process 'full_0_0' is not healthy."})
+    with over_http(triton) as url:
+        wish = {"http_url": url, "metrics_url": f"{url}/metrics"}
+        server = servers.register(actor("ana"), product, "four", wish)
+        reconcile(product.pk, timezone.now())
+        checked(server)
+        triton.configs["full"]["max_batch_size"] = 2
+        triton.metrics = (RUN / "metrics-after.txt").read_bytes()
+        checked(server)
+    away = servers.register(actor("ana"), product, "six", {"http_url": "http://127.0.0.1:9"})
+    checked(away)
 
 
 def trials(product: Product) -> None:
@@ -140,6 +158,8 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ana", f"requests/{request.day}/{request.id}/"),
         ("ana", "engine/"),
         ("ana", "engine/?window=5m"),
+        ("ana", "servers/"),
+        ("ana", "servers/four/"),
         ("ana", "trials/"),
         ("ana", f"trials/{Trial.objects.latest('id').pk}/"),
         ("ana", f"arrivals/{ArrivalTrace.objects.latest('id').pk}/"),
@@ -184,7 +204,7 @@ def runs(product: Product, publication: Publication) -> None:
 
 def traced(product: Product) -> None:
     """What the engine told of half of the requests: each a router that calls one model."""
-    attempt_ids = [row.attempt_ids[0] for row in RequestRow.objects.order_by("id")[:30]]
+    attempt_ids = [row.attempt_ids[0] for row in RequestRow.objects.order_by("arrived_at")[:30]]
     pieces: list[dict[str, Any]] = []
     for number, attempt_id in enumerate(attempt_ids):
         start = 7_000_000_000_000 + number * 1_000_000_000
@@ -195,7 +215,7 @@ def traced(product: Product) -> None:
             )
             stamps = [{"name": name, "ns": start + at} for name, at in events.items()]
             pieces += [told, {"id": told["id"], "timestamps": stamps}]
-    arrived = RequestRow.objects.earliest("id").arrived_at.timestamp()
+    arrived = RequestRow.objects.earliest("arrived_at").arrived_at.timestamp()
     anchor = 7_000_000_000_000, int((arrived + 0.02) * 1e9)
     key = SourceKey("triton_trace", "four", "run-1", "triton", *anchor)
     counted(*accept(product, key, "trace-four", "triton_trace", json.dumps(pieces).encode()))

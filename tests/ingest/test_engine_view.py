@@ -189,6 +189,34 @@ def test_the_gateways_population_is_the_denominator_and_the_difference_is_shown(
     assert "100.00 %, not used" in page
 
 
+VLLM = """# TYPE vllm:request_success_total counter
+vllm:request_success_total{{finished_reason="stop",model_name="full"}} {stop}
+vllm:request_success_total{{finished_reason="abort",model_name="full"}} 0
+"""
+
+
+def test_an_engine_that_counts_no_abort_is_shown_beside_the_clients_that_left(
+    engineer: Client, edge: Sender, ci: Sender, record: RecordMaker
+) -> None:
+    now = datetime.now(UTC).isoformat()
+    left = {"outcome": "cancelled", "completion_ms": None}
+    edge.records(*(record(arrived_at=now, **(left if n < 10 else {})) for n in range(100)))
+    for number, stop in enumerate((0, 90)):
+        body = VLLM.format(stop=stop).encode()
+        path = "/api/v1/ingest/files?kind=metrics&source=vllm"
+        ci.post(path, body, media="text/plain", **{"Batch-Id": f"m{number}"})
+    count_waiting()
+    page = engineer.get(f"/products/{SLUG}/engine/")
+    (counted,) = page.context["counters"]
+    assert (counted.ended["stop"], counted.ended["abort"]) == (90, 0)
+    assert b"stop 90, abort 0" in page.content
+    (route,) = page.context["compared"].routes
+    assert (route.requests, route.answered) == (100, 90)
+    told = ci.client.get("/api/v1/ingest/engine-view").json()
+    assert told["engine_counters"][0]["ended"] == {"stop": 90, "abort": 0}
+    assert told["against_gateway"][0]["share"] == 0.9
+
+
 def test_an_answer_that_the_caller_never_got_is_a_difference_with_its_reason(
     engineer: Client, edge: Sender, source: Source, record: RecordMaker
 ) -> None:

@@ -118,6 +118,20 @@ def test_an_anchored_engine_is_placed_by_the_wall_time_of_its_host(
     assert "placed by the wall time" in engine.clock
 
 
+def test_a_host_whose_wall_clock_is_elsewhere_orders_nothing_and_says_by_how_much(
+    engineer: Client, edge: Sender, source: Source, record: RecordMaker, arrived_at: datetime
+) -> None:
+    (row,) = stored(edge, record())
+    source.anchor_monotonic_ns = 7_000 * SECOND
+    source.anchor_unix_ns = int((arrived_at + timedelta(seconds=58)).timestamp() * SECOND)
+    source.save()
+    executed(source, "attempt-1", 7_000 * SECOND)
+    engine = lanes(shown(engineer, row))[-1]
+    assert engine.offset_ms is None
+    assert "durations only" in engine.clock
+    assert "58,000 ms after the arrival" in engine.clock
+
+
 def test_what_an_execution_called_is_nested_under_it(
     engineer: Client, edge: Sender, source: Source, record: RecordMaker
 ) -> None:
