@@ -173,6 +173,7 @@ def _spelled(inputs: Inputs) -> dict[str, object]:
                 row.counters,
                 row.histogram,
                 row.within,
+                row.judged,
                 row.teu.normalize(),
                 row.cost_usd.normalize(),
             ]

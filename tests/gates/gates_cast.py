@@ -115,6 +115,7 @@ class Judged:
         segment: str = "a",
         ms: float = 400.0,
         within: int | None = None,
+        judged: int | None = None,
         publication: int = 1,
         cohort: str = "incumbent",
         **counters: int,
@@ -145,7 +146,7 @@ class Judged:
             ),
             histogram=Counter({bucket_of(ms): requests}),
             within=Counter({"completion<=1500": fast if within is None else within}),
-            judged=Counter({"completion<=1500": requests}),
+            judged=Counter({"completion<=1500": requests if judged is None else judged}),
             teu=Decimal(requests),
             records=requests,
         )

@@ -100,6 +100,26 @@ def test_merged_edges_pool_their_requests(judged: Judged) -> None:
     assert judged.verdict(judged.judge(), "completion_p95_ms").value == "10"
 
 
+def test_a_bound_on_an_edge_of_the_grid_is_exact_although_it_was_never_compared(
+    judged: Judged,
+) -> None:
+    judged.everywhere(10_000)
+    judged.everywhere(10_000, ms=1499.99, within=0, judged=0)
+    told = judged.verdict(judged.judge(), "completion_p95_ms")
+    # 1,500 is an edge of the grid, so that the histogram answers for those that were not compared.
+    assert told.verdict == "pass"
+    assert "not counted exactly" not in told.message
+
+
+def test_between_two_edges_of_the_grid_what_is_not_sure_counts_as_outside() -> None:
+    document = given(completion_p95_ms={"max": 1501, "window": "15m", "minimum_sample": 200})
+    judged = Judged(document)
+    judged.everywhere(10_000, ms=1501.0, within=0, judged=0)
+    told = judged.verdict(judged.judge(), "completion_p95_ms")
+    assert told.verdict == "fail"
+    assert "not counted exactly" in told.message
+
+
 def test_under_the_minimum_sample_nothing_is_decided(judged: Judged) -> None:
     judged.traffic(2, ms=2_000)
     row = judged.verdict(judged.judge(), "completion_p95_ms")

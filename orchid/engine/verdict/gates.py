@@ -141,10 +141,18 @@ def _latency(
 
 
 def _within(totals: Totals, bound: LatencyBound) -> tuple[int, bool]:
-    """The exact counter of the bound; from the histogram where the bound was never counted."""
-    if bound.key in totals.within or bound.clock != "completion":
-        return totals.within.get(bound.key, 0), True
-    return count_within(totals.histogram, bound.max_ms)
+    """The exact counter of the bound, where every request of its population was compared with it.
+
+    Else what is sure: those that were seen to keep it, or those in the histogram's buckets below
+    it, whichever are more; the other requests count as outside.
+    """
+    kept = totals.within.get(bound.key, 0)
+    if totals.judged.get(bound.key, 0) == totals.of(bound.population):
+        return kept, True
+    if bound.clock != "completion":
+        return kept, False
+    sure, exact = count_within(totals.histogram, bound.max_ms)
+    return max(kept, sure), exact
 
 
 def _utility(document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels) -> Result:

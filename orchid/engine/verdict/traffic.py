@@ -32,6 +32,7 @@ class Row(Protocol):
     counters: dict[str, int]
     histogram: dict[int, int]
     within: dict[str, int]
+    judged: dict[str, int]
     teu: Decimal
     cost_usd: Decimal
 
@@ -91,6 +92,8 @@ class Totals:
     counters: dict[str, int] = field(default_factory=dict)
     histogram: dict[int, int] = field(default_factory=dict)
     within: dict[str, int] = field(default_factory=dict)
+    judged: dict[str, int] = field(default_factory=dict)
+    """By bound, how many requests were compared with it; fewer than its population are inexact."""
     teu: Decimal = Decimal(0)
     cost_usd: Decimal = Decimal(0)
     successes: int = 0
@@ -179,6 +182,8 @@ def total_of(groups: Iterable[Group], where: Where, coverage: Coverage) -> Total
     )
     for group in chosen:
         _add(totals.counters, group.counters)
+    for row in rows:
+        _add(totals.judged, row.judged)
     for block in totals.blocks:
         _add(totals.within, block.within)
         totals.successes += block.successes

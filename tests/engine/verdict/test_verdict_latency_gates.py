@@ -32,12 +32,17 @@ class Step:
     counters: dict[str, int] = field(default_factory=dict)
     histogram: dict[int, int] = field(default_factory=dict)
     within: dict[str, int] = field(default_factory=dict)
+    judged: dict[str, int] = field(default_factory=dict)
     teu: Decimal = Decimal(0)
     cost_usd: Decimal = Decimal(0)
 
     def add(self, record: RequestRecord, document: PolicyDocument) -> None:
-        for name in outcome.populations(record, document):
+        found = outcome.populations(record, document)
+        for name in found:
             self.counters[name] = self.counters.get(name, 0) + 1
+        for bound in latency_bounds(document):
+            if bound.population in found:
+                self.judged[bound.key] = self.judged.get(bound.key, 0) + 1
         for key in outcome.within(record, document, latency_bounds(document)):
             self.within[key] = self.within.get(key, 0) + 1
         latency = outcome.latency_ms(record, document)
