@@ -13,10 +13,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.utils import timezone
 
 from controlplane.errors import unavailable
 from ingest.models import EngineAttempt, EngineSpan, Source, TouchedTraces
 from ingest.services import tallies
+from ingest.services.attempts import Facts
 from ingest.services.replacing import replace
 from ingest.services.span_attempts import attempts_of, summaries_of
 from ingest.services.stored import RejectedPiece
@@ -92,14 +94,15 @@ def _unread(trace: bytes, error: Exception) -> tallies.Tally:
 
 
 def _write(source: Source, traces: Iterable[bytes]) -> None:
-    rows: list[EngineAttempt] = []
+    rows: list[Facts] = []
     gone: list[str] = []
     for spans in _spans_by_trace(source.pk, traces):
-        rows += attempts_of(source, spans)
+        rows += attempts_of(spans)
         gone += summaries_of(spans)
-    replace(rows)
+    replace(source, rows, timezone.now())
     # What looked like a call of its own before the calls below it came.
-    EngineAttempt.objects.filter(source=source, key__in=gone).delete()
+    if gone:
+        EngineAttempt.objects.filter(source=source, key__in=gone).delete()
 
 
 def _spans_by_trace(source_pk: int, traces: Iterable[bytes]) -> Iterator[list[Span]]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ingest.models import EngineAttempt, Source
-from ingest.services.attempts import attempt_of, kept
+from ingest.services.attempts import Facts, facts_of, kept
 from ingest.states import Clock, EngineSystem
 from orchid.formats import gen_ai, triton_spans, vllm_spans
 from orchid.formats.gen_ai import ModelCall
@@ -12,17 +11,17 @@ from orchid.formats.triton_phases import Ending, children
 from orchid.formats.triton_spans import SpanTrace
 
 
-def attempts_of(source: Source, spans: Sequence[Span]) -> list[EngineAttempt]:
-    """Executions in Triton and calls of models; a summary of calls is neither."""
+def attempts_of(spans: Sequence[Span]) -> list[Facts]:
+    """Executions in Triton and calls of models, by column; a summary of calls is neither."""
     executions = triton_spans.traces(spans)
     own = {one.span_id for one in executions}
     by_id = {span.span_id: span for span in spans}
     calls = [
-        _call(source, call, _above(call.span, by_id, own))
+        _call(call, _above(call.span, by_id, own))
         for call in gen_ai.calls(spans)
         if not call.summary and call.span.span_id not in own
     ]
-    return [*_of_triton(source, executions), *calls, *_bare(source, spans, by_id, own)]
+    return [*_of_triton(executions), *calls, *_bare(spans, by_id, own)]
 
 
 def summaries_of(spans: Sequence[Span]) -> list[str]:
@@ -34,70 +33,63 @@ def key_of(span: Span) -> str:
     return f"{span.trace_id}:{span.span_id}"
 
 
-def _of_triton(source: Source, group: Sequence[SpanTrace]) -> Iterator[EngineAttempt]:
+def _of_triton(group: Sequence[SpanTrace]) -> Iterator[Facts]:
     below = children(one.trace for one in group)
     keys = {one.trace.id: f"{one.trace_id}:{one.span_id}" for one in group}
     for one in group:
         if one.trace.events:
-            yield attempt_of(
-                source,
-                one.trace,
-                key=f"{one.trace_id}:{one.span_id}",
-                parent_key=keys.get(one.trace.parent_id or 0, ""),
-                clock=Clock.UNIX,
-                its_children=below.get(one.trace.id, ()),
-                composite=one.trace.id in below,
-            )
+            mine, composite = below.get(one.trace.id, ()), one.trace.id in below
+            yield facts_of(one.trace, mine, composite=composite) | {
+                "key": f"{one.trace_id}:{one.span_id}",
+                "parent_key": keys.get(one.trace.parent_id or 0, ""),
+                "clock": Clock.UNIX.value,
+            }
 
 
-def _bare(
-    source: Source, spans: Sequence[Span], by_id: Mapping[str, Span], own: set[str]
-) -> Iterator[EngineAttempt]:
+def _bare(spans: Sequence[Span], by_id: Mapping[str, Span], own: set[str]) -> Iterator[Facts]:
     """vLLM's spans without token counts: an execution still, with what it cost unknown."""
     for span in spans:
         if vllm_spans.is_request(span) and not gen_ai.is_call(span) and span.span_id not in own:
-            call = gen_ai.call_of(span)
-            yield _call(source, call, _above(span, by_id, own))
+            yield _call(gen_ai.call_of(span), _above(span, by_id, own))
 
 
-def _call(source: Source, call: ModelCall, parent_key: str) -> EngineAttempt:
+def _call(call: ModelCall, parent_key: str) -> Facts:
     span, usage = call.span, call.usage
-    row = EngineAttempt(
-        product_id=source.product_id,
-        source=source,
-        key=key_of(span),
-        parent_key=parent_key,
-        attempt_id=kept(call.attempt_id),
-        model=kept(call.model or span.service),
-        clock=Clock.UNIX,
-        first_ns=span.start_ns,
-        events=len(span.events),
-        ending=Ending.FAILED if span.failed else Ending.ANSWERED,
-        composite=False,
-        responses=0 if span.failed else 1,
-        stamps=sorted(([kept(name), ns] for name, ns in span.events), key=lambda one: one[1]),
-        system=EngineSystem.GEN_AI,
-        request_ms=(span.end_ns - span.start_ns) / 1e6,
-        first_token_ms=call.first_token_ms,
-        input_tokens=usage.input_tokens,
-        cached_input_tokens=usage.cached_input_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
-        input_convention=usage.convention,
-    )
-    if vllm_spans.is_request(span):
-        _add_latencies(row, span)
-    return row
+    told: Facts = {
+        "key": key_of(span),
+        "parent_key": parent_key,
+        "attempt_id": kept(call.attempt_id),
+        "model": kept(call.model or span.service),
+        "clock": Clock.UNIX.value,
+        "first_ns": span.start_ns,
+        "events": len(span.events),
+        "ending": (Ending.FAILED if span.failed else Ending.ANSWERED).value,
+        "composite": False,
+        "responses": 0 if span.failed else 1,
+        "stamps": sorted(([kept(name), ns] for name, ns in span.events), key=lambda one: one[1]),
+        "system": EngineSystem.GEN_AI.value,
+        "request_ms": (span.end_ns - span.start_ns) / 1e6,
+        "first_token_ms": call.first_token_ms,
+        "input_tokens": usage.input_tokens,
+        "cached_input_tokens": usage.cached_input_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+        "output_tokens": usage.output_tokens,
+        "input_convention": usage.convention.value,
+    }
+    return told | _latencies(span, told["request_ms"]) if vllm_spans.is_request(span) else told
 
 
-def _add_latencies(row: EngineAttempt, span: Span) -> None:
+def _latencies(span: Span, span_ms: float) -> Facts:
     """vLLM's own clocks, the span around them as the frontend's time."""
     told = vllm_spans.latencies(span)
-    row.system = EngineSystem.VLLM
-    row.frontend_ms = row.request_ms
-    row.request_ms = row.request_ms if told.request_ms is None else told.request_ms
-    row.queue_ms, row.first_token_ms = told.queue_ms, told.first_token_ms
-    row.compute_ms = told.model_ms
+    return {
+        "system": EngineSystem.VLLM.value,
+        "frontend_ms": span_ms,
+        "request_ms": span_ms if told.request_ms is None else told.request_ms,
+        "queue_ms": told.queue_ms,
+        "first_token_ms": told.first_token_ms,
+        "compute_ms": told.model_ms,
+    }
 
 
 def _above(span: Span, by_id: Mapping[str, Span], own: set[str]) -> str:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from ingest import selectors, tasks
 from ingest.models import EngineAttempt, EngineSpan, TouchedTraces
-from ingest.services import derived, replacing
+from ingest.services import derived, replacing, span_attempts
 from policies.models import Product
 from tests.formats.otlp_bodies import body, named_pairs, wire_span
 from tests.ingest.ingest_cast import Sender, derive_waiting
@@ -188,8 +188,8 @@ def test_a_derivation_that_the_database_ends_half_way_leaves_all_to_do(
     _send(otel, _used(1, 5, 1))
     real = replacing.replace
 
-    def replace_and_die(rows: Any) -> None:
-        real(rows)
+    def replace_and_die(*arguments: Any) -> None:
+        real(*arguments)
         raise OperationalError
 
     monkeypatch.setattr(derived, "replace", replace_and_die)
@@ -204,12 +204,12 @@ def test_a_derivation_that_the_database_ends_half_way_leaves_all_to_do(
 def test_a_trace_that_can_not_be_read_holds_up_no_other(
     otel: Sender, product: Product, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = derived.attempts_of
+    real = span_attempts.attempts_of
 
-    def choke(source: Any, spans: Any) -> Any:
+    def choke(spans: Any) -> Any:
         if spans[0].trace_id == "7" * 32:
             raise ZeroDivisionError
-        return real(source, spans)
+        return real(spans)
 
     monkeypatch.setattr(derived, "attempts_of", choke)
     others = [_used(number, 5, 1) | {"traceId": f"{number}" * 32} for number in range(1, 10)]
