@@ -71,7 +71,10 @@ class SideBySide:
 def side_by_side(
     product: Product, figures: Sequence[EngineFigures], since: datetime | None = None
 ) -> list[SideBySide]:
-    """By model, for those that both a client's log and the server's counters tell of."""
+    """By model, for those that both a client's log and the server's counters tell of.
+
+    A model that the server has never counted for is left out: those calls went to another one.
+    """
     calls = ClientCall.objects.filter(product=product)
     if since is not None:
         calls = calls.filter(sent_at__gte=since)
@@ -81,6 +84,8 @@ def side_by_side(
         by_model.setdefault(model, {})[failure] = count
     counted: dict[str, list[EngineFigures]] = {}
     for one in figures:
+        if one.silent:
+            continue
         counted.setdefault(one.name, []).append(one)
     return [
         _compared(model, by_model[model], counted[model])

@@ -17,8 +17,9 @@ from ingest.models import TritonServer
 from ingest.states import ServerProtocol
 from orchid.formats.triton_config import Tensor
 
-#: Seconds until a connection is given up, and until any one answer is.
-CONNECT_S, ANSWER_S = 1.0, 2.0
+#: Seconds until a connection is given up, any one answer, and the first inference of a model, which
+#: has more to do than the later ones.
+CONNECT_S, ANSWER_S, WARM_UP_S = 1.0, 2.0, 5.0
 #: The request id under which our own inferences stand in a server's traces.
 WARM_UP_ID = "orchid-warm-up"
 Json = Any
@@ -47,7 +48,7 @@ class Deadline:
     def __init__(self, seconds: float) -> None:
         self.ends = time.monotonic() + seconds
 
-    def left(self, most: float = ANSWER_S) -> float:
+    def left(self, most: float) -> float:
         """Seconds for the next question; raises NoAnswerError when there are none."""
         left = min(self.ends - time.monotonic(), most)
         if left <= 0:
@@ -108,15 +109,18 @@ class HttpClient:
         self._client = http.InferenceServerClient(
             parts.netloc + parts.path.rstrip("/"),
             connection_timeout=CONNECT_S,
-            network_timeout=ANSWER_S,
+            network_timeout=WARM_UP_S,
             ssl=parts.scheme == "https",
             ssl_context_factory=gevent.ssl.create_default_context,
         )
 
-    def _ask(self, question: Callable[..., Json], *given: Any, **named: Any) -> Json:
-        late = NoAnswerError(f"no answer within {ANSWER_S:g} s")
+    def _ask(
+        self, question: Callable[..., Json], *given: Any, most: float | None = None, **named: Any
+    ) -> Json:
+        seconds = self._deadline.left(most or ANSWER_S)
+        late = NoAnswerError(f"no answer within {most or ANSWER_S:g} s")
         try:
-            with self._timeout(self._deadline.left(), late):
+            with self._timeout(seconds, late):
                 return question(*given, **named)
         except InferenceServerException as refused:
             raise RefusedError(str(refused.status()), refused.message()) from None
@@ -154,7 +158,8 @@ class HttpClient:
 
     def infer_zeros(self, model: str, version: str, inputs: Sequence[Tensor]) -> None:
         filled = _filled(self._http, inputs)
-        self._ask(self._client.infer, model, filled, version, request_id=WARM_UP_ID)
+        named = {"request_id": WARM_UP_ID, "most": WARM_UP_S}
+        self._ask(self._client.infer, model, filled, version, **named)
 
     def close(self) -> None:
         self._client.close()
@@ -171,9 +176,12 @@ class GrpcClient:
         host = address.removeprefix("grpcs://").removeprefix("grpc://")
         self._client = grpc.InferenceServerClient(host, ssl=secure)
 
-    def _ask(self, question: Callable[..., Json], *given: Any, **named: Any) -> Json:
+    def _ask(
+        self, question: Callable[..., Json], *given: Any, most: float | None = None, **named: Any
+    ) -> Json:
+        seconds = self._deadline.left(most or ANSWER_S)
         try:
-            return question(*given, client_timeout=self._deadline.left(), **named)
+            return question(*given, client_timeout=seconds, **named)
         except InferenceServerException as failed:
             status, text = str(failed.status()), failed.message() or ""
             if status in ("StatusCode.UNAVAILABLE", "StatusCode.DEADLINE_EXCEEDED"):
@@ -212,7 +220,8 @@ class GrpcClient:
 
     def infer_zeros(self, model: str, version: str, inputs: Sequence[Tensor]) -> None:
         filled = _filled(self._grpc, inputs)
-        self._ask(self._client.infer, model, filled, version, request_id=WARM_UP_ID)
+        named = {"request_id": WARM_UP_ID, "most": WARM_UP_S}
+        self._ask(self._client.infer, model, filled, version, **named)
 
     def close(self) -> None:
         self._client.close()
@@ -242,12 +251,12 @@ def _in_words(failed: Exception) -> str:
     if isinstance(failed, ConnectionRefusedError):
         return "nobody listens at its address"
     if isinstance(failed, TimeoutError):
-        return f"no answer within {ANSWER_S:g} s"
+        return "no answer in time"
     return f"{kind}: {str(failed)[:160]}" if str(failed) else kind
 
 
 def _grpc_words(status: str, text: str) -> str:
     if "DEADLINE" in status:
-        return f"no answer within {ANSWER_S:g} s"
+        return "no answer in time"
     refused = "Connection refused" in text
     return "nobody listens at its address" if refused else f"unavailable: {text[:160]}"

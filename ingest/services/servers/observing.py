@@ -177,14 +177,14 @@ def _ask_metrics(seen: Observation, server: TritonServer, deadline: Deadline) ->
 
 def fetched(url: str, deadline: Deadline) -> bytes:
     """The body of a scrape, up to a bound; redirects are not followed."""
-    timeout = httpx.Timeout(deadline.left(ANSWER_S), connect=min(CONNECT_S, deadline.left()))
+    timeout = httpx.Timeout(deadline.left(ANSWER_S), connect=deadline.left(CONNECT_S))
     body = bytearray()
     try:
         with httpx.stream("GET", url, timeout=timeout, trust_env=False) as answer:
             if answer.status_code != 200:
                 raise RefusedError(str(answer.status_code), f"answers {answer.status_code}")
             for piece in answer.iter_bytes():
-                deadline.left()
+                deadline.left(ANSWER_S)
                 body += piece
                 if len(body) > MOST_METRICS_BYTES:
                     raise RefusedError("too_large", f"has over {MOST_METRICS_BYTES} bytes")

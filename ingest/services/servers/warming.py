@@ -74,7 +74,8 @@ def _holds(known: Mapping[str, Any], run: str, model: SeenModel, now: datetime) 
     if (known["run"], known["config"]) != (run, _digest(model)):
         return False
     fresh = now - datetime.fromisoformat(known["at"]) < AGAIN_AFTER
-    return known["outcome"] in ("answered", "refused") or fresh
+    # One that did not answer in time may only have been slow to begin: it is tried at each check.
+    return known["outcome"] in ("answered", "refused") or (known["outcome"] == "failed" and fresh)
 
 
 def _tried(client: Client, model: SeenModel) -> tuple[str, str]:
