@@ -1,5 +1,6 @@
 """The commands as a shell sees them: what they print, what they send, how they exit."""
 
+import gzip
 import json
 import sys
 from collections.abc import Callable
@@ -149,6 +150,38 @@ def test_a_file_whose_name_says_nothing_is_asked_about(orchid: Any, tmp_path: Pa
     code, _, err = orchid("ingest", str(tmp_path / "data.bin"))
     assert code == 3
     assert "--kind triton_trace|client_log" in err
+
+
+def test_a_trial_is_known_by_its_content_and_carries_its_name_and_facts(
+    orchid: Any, control_plane: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.csv"
+    file.write_text("Concurrency,Inferences/Second,p95 latency\n1,69.2,19753\n")
+    batch = {"batch_id": "b", "kind": "trial", "status": "done", "reason": "", "rejected": []}
+    asked = control_plane(lambda _: httpx.Response(202, json={**batch, "counts": {}}))
+    code, _, _ = orchid("ingest", str(file), "--product", "p", "--declare", "residency=both")
+    assert code == 0
+    assert dict(asked[0].url.params) == {
+        "kind": "trial",
+        "product": "p",
+        "title": "report.csv",
+        "residency": "both",
+    }
+    orchid("ingest", str(file), "--product", "p", "--declare", "residency=warm")
+    assert asked[0].headers["Batch-Id"] != asked[-1].headers["Batch-Id"]
+
+
+def test_packed_traffic_is_known_inside_and_travels_as_it_is(
+    orchid: Any, control_plane: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "traffic.gz"
+    file.write_bytes(gzip.compress(b'{"timestamp": 0, "input_length": 9, "output_length": 4}\n'))
+    batch = {"batch_id": "b", "kind": "arrivals", "status": "done", "reason": "", "rejected": []}
+    asked = control_plane(lambda _: httpx.Response(202, json={**batch, "counts": {}}))
+    assert orchid("ingest", str(file), "--product", "p")[0] == 0
+    assert asked[0].url.params["kind"] == "arrivals"
+    assert asked[0].headers["Content-Encoding"] == "gzip"
+    assert asked[0].content == file.read_bytes()
 
 
 def test_policy_check_tells_every_fault_and_its_place(orchid: Any, tmp_path: Path) -> None:

@@ -1,18 +1,25 @@
 """`orchid ingest FILES` and `orchid ingest watch DIR`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from orchid.cli.client import Api, Json
+from orchid.cli.ingest.contents import kind_by_content
 from orchid.cli.ingest.counting import by_file, counted, results_text
 from orchid.cli.ingest.delivering import deliver
-from orchid.cli.ingest.names import KINDS, kind_of
-from orchid.cli.ingest.origin import Origin, origin_of, origin_options
+from orchid.cli.ingest.names import KINDS, kind_by_name, kind_of
+from orchid.cli.ingest.origin import Origin, declared_of, origin_of, origin_options
 from orchid.cli.ingest.watch import watch
 from orchid.cli.output import json_option, show
+
+_DECLARE = (
+    "A fact of a trial that its file doesn't tell, such as loop=open or residency=both;"
+    " also title, format and warm_up_s."
+)
 
 
 class FilesFirst(click.Group):
@@ -43,7 +50,8 @@ def ingest() -> None:
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
-@click.option("--kind", type=click.Choice(KINDS), help="Default: by the file's name.")
+@click.option("--kind", type=click.Choice(KINDS), help="Default: by the file's name or content.")
+@click.option("--declare", multiple=True, metavar="NAME=VALUE", help=_DECLARE)
 @click.option("--server-run", help="Name of the server's run; joins its files to one another.")
 @origin_options
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Until all is counted.")
@@ -54,6 +62,7 @@ def deliver_files(
     /,
     files: tuple[Path, ...],
     kind: str | None,
+    declare: tuple[str, ...],
     anchor: str | None,
     wait: bool,
     as_json: bool,
@@ -63,8 +72,9 @@ def deliver_files(
 
     Request records are what verdicts rest on, so they need the token of an edge.
     """
-    api, where = Api(), origin_of(anchor_here=anchor, **origin)
-    kinds = [kind or kind_of(file) for file in files]
+    where = replace(origin_of(anchor_here=anchor, **origin), declared=declared_of(declare))
+    api = Api()
+    kinds = [kind or kind_by_name(file) or kind_by_content(file) or kind_of(file) for file in files]
     delivered = _delivered(api, list(zip(files, kinds, strict=True)), where)
     results = by_file(counted(api, delivered, where.product) if wait else delivered)
     show(results, lambda: results_text(results), as_json=as_json)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from orchid.cli.client import Api, Json
+from orchid.cli.ingest.contents import GZIP_MAGIC
 from orchid.cli.ingest.names import media_of, path_of
 from orchid.cli.ingest.origin import Origin
 from orchid.cli.ingest.parts import Part, parts
@@ -35,14 +36,19 @@ def send(api: Api, file: Path, kind: str, origin: Origin, part: Part) -> Json:
     if kind in ("otlp", "requests", "rollup"):
         answer = api.deliver(path_of(kind), body, headers, product=origin.product)
     else:
-        answer = api.deliver(path_of(kind), body, headers, kind=kind, **vars(origin))
+        answer = api.deliver(path_of(kind), body, headers, **origin.query(file.name, kind))
     if kind == "otlp":
         return {**about, "status": "done", "counts": answer}
     return {**answer, **about}
 
 
 def packed(content: bytes) -> tuple[bytes, str]:
-    """The body as it travels, and its encoding; the same content gives the same bytes."""
+    """The body as it travels, and its encoding; the same content gives the same bytes.
+
+    A file that is packed already goes as it is.
+    """
+    if content.startswith(GZIP_MAGIC):
+        return content, "gzip"
     if len(content) < _PACKED_FROM:
         return content, ""
     return gzip.compress(content, compresslevel=1, mtime=0), "gzip"
@@ -50,5 +56,6 @@ def packed(content: bytes) -> tuple[bytes, str]:
 
 def batch_id(kind: str, origin: Origin, body: bytes) -> str:
     """Made of what travels: bytes that were packed otherwise are another delivery of known rows."""
-    about = f"{kind}\n{origin.source}\n{origin.server_run}\n".encode()
+    declared = "".join(f"{name}={value}\n" for name, value in sorted(origin.declared.items()))
+    about = f"{kind}\n{origin.source}\n{origin.server_run}\n{declared}".encode()
     return hashlib.sha256(about + body).hexdigest()[:40]

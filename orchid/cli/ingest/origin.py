@@ -1,7 +1,7 @@
 """What files say nothing about: which server, which run, which moment its clock began."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import click
@@ -20,6 +20,22 @@ class Origin:
     engine_kind: str | None = None
     anchor_monotonic_ns: int | None = None
     anchor_unix_ns: int | None = None
+    # Of a trial or of traffic: facts by name.
+    declared: Mapping[str, str] = field(default_factory=dict)
+
+    def query(self, file: str, kind: str) -> dict[str, Any]:
+        """What travels beside a file; a trial and traffic have its name for a title."""
+        names = {name: value for name, value in vars(self).items() if name != "declared"}
+        about = {"title": file, **self.declared} if kind in ("trial", "arrivals") else {}
+        return {"kind": kind, **names, **about}
+
+
+def declared_of(written: Sequence[str]) -> dict[str, str]:
+    """`loop=open` by name; raises UsageError for what is no pair."""
+    pairs = [one.partition("=") for one in written]
+    if bad := next((name for name, equals, _ in pairs if not (name and equals)), None):
+        raise click.UsageError(f"--declare takes NAME=VALUE, not {bad}.")
+    return {name: value for name, _, value in pairs}
 
 
 def origin_options(command: Command) -> Command:
@@ -47,7 +63,10 @@ def origin_of(
     anchor_here: str | None,
     anchor_monotonic_ns: int | None,
     anchor_unix_ns: int | None,
-    **names: str | None,
+    product: str | None,
+    server_run: str | None,
+    source: str | None,
+    engine_kind: str | None,
 ) -> Origin:
     """Raises UsageError for half an anchor, or two."""
     written = anchor_monotonic_ns, anchor_unix_ns
@@ -58,4 +77,4 @@ def origin_of(
         written = now["monotonic_ns"], now["unix_ns"]
     if (written[0] is None) != (written[1] is None):
         raise click.UsageError("An anchor needs both of its clocks.")
-    return Origin(anchor_monotonic_ns=written[0], anchor_unix_ns=written[1], **names)
+    return Origin(product, server_run, source, engine_kind, *written)
