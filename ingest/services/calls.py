@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from ingest.models import Batch, ClientCall
+from ingest.services.partitions import RETENTION
 from ingest.services.stored import Stored, lost_pieces
 from orchid.formats import client_log
 from orchid.formats.client_log import Call
@@ -54,3 +55,15 @@ def _name(written: str) -> str:
 
 def _ms(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e6
+
+
+#: A tick deletes so many; the next one goes on.
+ROUND = 20_000
+
+
+def forget_old_calls(now: datetime) -> int:
+    """Drop calls past the retention of the requests that they are joined to; how many."""
+    over = ClientCall.objects.filter(sent_at__lt=now - RETENTION).order_by("pk")
+    keys = list(over.values_list("pk", flat=True)[:ROUND])
+    gone, _ = ClientCall.objects.filter(pk__in=keys).delete()
+    return gone

@@ -8,9 +8,8 @@ from django.db import connection, transaction
 from django.db.models import Min
 from django.utils import timezone
 
-from ingest.models import Batch, EdgeStep, RollupDelta, RollupHour
+from ingest.models import EdgeStep, RollupDelta, RollupHour
 from ingest.services.hours import fold, without_hours
-from ingest.states import BatchStatus, SourceKind
 
 RETENTION = timedelta(days=settings.INGEST.requests_days)
 #: Longer than requests are, so that a late one always finds its step.
@@ -49,11 +48,6 @@ def keep_days(now: datetime) -> None:
         cursor.execute("SELECT ingest_drop_days_before(%s)", [now.date() - RETENTION])
     _drop_steps(now)
     RollupHour.objects.filter(hour_at__lt=now - HOUR_RETENTION).delete()
-    Batch.objects.filter(
-        kind__in=(SourceKind.EDGE, SourceKind.ROLLUP),
-        status=BatchStatus.DONE,
-        done_at__lt=now - RECEIPTS,
-    ).delete()
 
 
 @transaction.atomic
