@@ -4,7 +4,7 @@ import pytest
 
 from ingest import tasks
 from ingest.models import RequestRow, RollupDelta, RollupStep
-from tests.ingest.ingest_cast import RecordMaker, Sender
+from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +51,7 @@ def test_a_long_queue_is_counted_in_turns(
 def test_the_compactor_merges_what_is_over(edge: Sender, record: RecordMaker) -> None:
     for one in (record(), record()):
         edge.records(one)
-    tasks.drain()
+    count_waiting()
     assert RollupDelta.objects.count() == 4
     tasks.compact()
     assert (RollupDelta.objects.count(), RollupStep.objects.count()) == (0, 2)
