@@ -1,24 +1,25 @@
 """Spans straight into their table: one COPY of ready bytes, a stage only where one came before."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from struct import pack
 from typing import Any
 
-from django.db import connection, transaction
-from psycopg import errors
+from django.db import connection
 
 from ingest.services.partitions import AHEAD, RETENTION
 from orchid.formats.otlp import Packed
 
 #: A span of a day of its own: (days since 1970, span).
 Dated = tuple[int, Packed]
+#: Stores a block of rows; how many were new, or None for all.
+Insert = Callable[[Any, bytes], int | None]
 
 _DAY_NS = 86_400 * 10**9
 _EPOCH = date(1970, 1, 1)
 _POSTGRES_EPOCH = date(2000, 1, 1).toordinal() - _EPOCH.toordinal()
 _COLUMNS = "day, source_id, trace_id, span_id, service, body"
-_STAGE = f"""
+_MAKE_STAGE = f"""
 CREATE TEMP TABLE ingest_span_stage ON COMMIT DROP AS SELECT {_COLUMNS} FROM ingest_span LIMIT 0
 """  # noqa: S608 - constants of this file
 _FROM_STAGE = f"""
@@ -31,13 +32,27 @@ _EIGHT = pack(">i", 8)
 
 
 def store(source_pk: int, spans: Sequence[Packed], now: datetime) -> int:
-    """Store what is not there yet, in the caller's transaction; how many were new."""
+    """Store spans of which none was here before; how many.
+
+    In the caller's transaction, which ends with psycopg's UniqueViolation when one was, and with
+    its CheckViolation when the partition of a day is missing.
+    """
+    return _store(source_pk, spans, now, _copy_in)
+
+
+def store_again(source_pk: int, spans: Sequence[Packed], now: datetime) -> int:
+    """Store what is not there yet, at about twice the cost; how many were new."""
+    return _store(source_pk, spans, now, _through_a_stage)
+
+
+def _store(source_pk: int, spans: Sequence[Packed], now: datetime, insert: Insert) -> int:
     first, last = _window(now)
     usual = [(day, span) for span in spans if first <= (day := span.start_ns // _DAY_NS) <= last]
+    new = _insert(source_pk, usual, insert)
     if len(usual) == len(spans):
-        return _insert(source_pk, usual)
+        return new
     outside = [span for span in spans if not first <= span.start_ns // _DAY_NS <= last]
-    return _insert(source_pk, usual) + _insert_outside(source_pk, outside, now)
+    return new + _insert_outside(source_pk, outside, now, insert)
 
 
 def days_of(spans: Iterable[Packed], now: datetime) -> set[date]:
@@ -69,7 +84,7 @@ def _window(now: datetime) -> tuple[int, int]:
     return (first - _EPOCH).days, (last - _EPOCH).days
 
 
-def _insert_outside(source_pk: int, spans: Sequence[Packed], now: datetime) -> int:
+def _insert_outside(source_pk: int, spans: Sequence[Packed], now: datetime, insert: Insert) -> int:
     """Old recordings, and hosts whose clock is elsewhere: such spans lie on the day they came.
 
     So they are kept as long as any other. The key has the day in it, so that whether one was here
@@ -85,24 +100,19 @@ def _insert_outside(source_pk: int, spans: Sequence[Packed], now: datetime) -> i
         )
         known = {(trace.bytes, _unsigned(span)) for trace, span in cursor.fetchall()}
     new = [span for span in spans if (span.trace_id, span.span_id) not in known]
-    return _insert(source_pk, [(day, span) for span in new])
+    return _insert(source_pk, [(day, span) for span in new], insert)
 
 
 def _unsigned(span_id: int) -> bytes:
     return span_id.to_bytes(8, "big", signed=True)
 
 
-def _insert(source_pk: int, spans: Sequence[Dated]) -> int:
+def _insert(source_pk: int, spans: Sequence[Dated], insert: Insert) -> int:
     if not spans:
         return 0
-    block = binary_rows(source_pk, spans)
     with connection.cursor() as cursor:
-        try:
-            with transaction.atomic():
-                _copy(cursor, "ingest_span", block)
-        except errors.UniqueViolation:
-            return _through_a_stage(cursor, block)
-    return len(spans)
+        new = insert(cursor, binary_rows(source_pk, spans))
+    return len(spans) if new is None else new
 
 
 def binary_rows(source_pk: int, spans: Iterable[Dated]) -> bytes:
@@ -132,15 +142,20 @@ def _text(value: str) -> bytes:
     return pack(">i", len(encoded)) + encoded
 
 
-def _copy(cursor: Any, table: str, block: bytes) -> None:
-    with cursor.copy(f"COPY {table} ({_COLUMNS}) FROM STDIN (FORMAT binary)") as copy:
-        copy.write(block)
+def _copy_in(cursor: Any, block: bytes) -> None:
+    """All or nothing: whoever is stored before fails the whole of it."""
+    _copy(cursor, "ingest_span", block)
 
 
 def _through_a_stage(cursor: Any, block: bytes) -> int:
-    cursor.execute(_STAGE)
+    cursor.execute(_MAKE_STAGE)
     _copy(cursor, "ingest_span_stage", block)
     cursor.execute(_FROM_STAGE)
     new: int = cursor.rowcount
     cursor.execute("DROP TABLE ingest_span_stage")
     return new
+
+
+def _copy(cursor: Any, table: str, block: bytes) -> None:
+    with cursor.copy(f"COPY {table} ({_COLUMNS}) FROM STDIN (FORMAT binary)") as copy:
+        copy.write(block)

@@ -6,12 +6,14 @@ traces they belong to.
 """
 
 import logging
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import islice
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from psycopg import errors
 
 from controlplane.errors import TooMany, retry_after
 from ingest import tasks
@@ -41,13 +43,28 @@ def store_spans(
         product=product, kind=key.kind, name=key.name, server_run=key.server_run
     )
     _refuse_when_behind(source)
-    span_rows.ensure_days(span_rows.days_of(reading.records, at))
-    with transaction.atomic():
-        new = span_rows.store(source.pk, reading.records, at)
-        if new:
-            _touch(source, reading.records)
-        Source.objects.filter(pk=source.pk).update(last_seen_at=at)
-        tallies.add(source.pk, _tally(reading, new), at)
+    try:
+        return _store(source, reading, at, span_rows.store)
+    except errors.UniqueViolation:
+        pass  # the exception: a sender that did not hear its answer sends again
+    except errors.CheckViolation:
+        # Days are made ahead; a span of another day has to wait for its own.
+        span_rows.ensure_days(span_rows.days_of(reading.records, at))
+    return _store(source, reading, at, span_rows.store_again)
+
+
+@transaction.atomic
+def _store(
+    source: Source,
+    reading: Reading[Packed],
+    at: datetime,
+    store: Callable[[int, Sequence[Packed], datetime], int],
+) -> int:
+    new = store(source.pk, reading.records, at)
+    if new:
+        _touch(source, reading.records)
+    Source.objects.filter(pk=source.pk).update(last_seen_at=at)
+    tallies.add(source.pk, _tally(reading, new), at)
     return new
 
 
