@@ -7,6 +7,8 @@ import msgspec
 from django.db import connection
 
 from ingest.models import EngineAttempt, Source
+from orchid.formats.triton_epochs import by_time
+from orchid.formats.triton_objects import TODAY
 from orchid.formats.triton_phases import Trace, ending, exclusive_ns, phases
 
 Facts = dict[str, Any]
@@ -35,14 +37,17 @@ def attempt_of(
 def facts_of(trace: Trace, its_children: Iterable[Trace], *, composite: bool) -> Facts:
     """What the events of an execution come to, by column."""
     found = phases(trace)
-    ordered = sorted(trace.events, key=_by_time)
+    ordered = [
+        event if event[0] in TODAY else (kept(event[0]), event[1])
+        for event in sorted(trace.events, key=by_time)
+    ]
     return {
         "attempt_id": kept(trace.request_id),
         "model": kept(trace.model),
         "version": trace.model_version,
         "first_ns": trace.first_ns,
         "events": len(ordered),
-        "stamps": [[kept(name), ns] for name, ns in ordered],
+        "stamps": ordered,
         "ending": ending(trace, composite=composite).value,
         "composite": composite,
         "responses": trace.responses,
@@ -55,10 +60,6 @@ def facts_of(trace: Trace, its_children: Iterable[Trace], *, composite: bool) ->
         "frontend_ms": _ms(found.grpc_ns if found.http_ns is None else found.http_ns),
         "exclusive_ms": _ms(exclusive_ns(trace, its_children)),
     }
-
-
-def _by_time(event: tuple[str, int]) -> tuple[int, str]:
-    return event[1], event[0]
 
 
 def kept(text: str | None) -> str:

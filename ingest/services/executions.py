@@ -78,8 +78,13 @@ class Execution:
 
     @property
     def changed(self) -> bool:
-        return self.row is None or any(
-            getattr(self.row, name) != value for name, value in self.facts.items()
+        row = self.row
+        return row is None or any(
+            # Lists by now, where they have been stored as JSON.
+            [*map(tuple, row.stamps)] != [*map(tuple, value)]
+            if name == "stamps"
+            else getattr(row, name) != value
+            for name, value in self.facts.items()
         )
 
 

@@ -5,7 +5,8 @@ one time. An hour without a stamp parts two executions: no request waits so long
 comes back to the same number sooner without a new run being named.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from operator import itemgetter
 
 from orchid.formats.triton_phases import Trace
 
@@ -13,6 +14,8 @@ Event = tuple[str, int]
 Span = tuple[int, int]
 
 APART_NS = 3_600_000_000_000
+#: In order of time, and by name where two stamps are of one moment.
+by_time = itemgetter(1, 0)
 #: No server serves in the first second of its host, so that a 0 beside later stamps is no time.
 _BOOTED_NS = 1_000_000_000
 #: The server begins to wait long before the request exists, so this belongs to what comes next.
@@ -21,21 +24,20 @@ _WAITING = "GRPC_WAITREAD_START"
 
 def epochs(events: Iterable[Event]) -> list[tuple[Event, ...]]:
     """The events of one number by execution, each in order of time; the same for any order."""
-    ordered = sorted(taken(set(events)), key=_by_time)
+    ordered = taken(sorted(set(events), key=by_time))
     if not ordered or ordered[-1][1] - ordered[0][1] <= APART_NS:
         return [tuple(ordered)] if ordered else []
     return _parted(ordered)
 
 
-def taken(events: Collection[Event]) -> Collection[Event]:
-    """Without the stamps that were never taken: a backend that crashed leaves 0 in them."""
-    if all(ns for _, ns in events) or max(ns for _, ns in events) < _BOOTED_NS:
-        return events
-    return [event for event in events if event[1]]
+def taken(ordered: list[Event]) -> list[Event]:
+    """Without the stamps that were never taken: a backend that crashed leaves 0 in them.
 
-
-def _by_time(event: Event) -> tuple[int, str]:
-    return event[1], event[0]
+    Takes events in order of time, where those are the first.
+    """
+    if not ordered or ordered[0][1] or ordered[-1][1] < _BOOTED_NS:
+        return ordered
+    return [event for event in ordered if event[1]]
 
 
 def _parted(ordered: list[Event]) -> list[tuple[Event, ...]]:

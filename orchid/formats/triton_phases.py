@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,8 +25,7 @@ class Ending(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True)
-class Phases:
+class Phases(NamedTuple):
     """Durations in nanoseconds; None where one of the two events is missing."""
 
     queue_ns: int | None
@@ -72,7 +71,15 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
         times = self._by_name.get(name)
         return max(times) if times else None
 
-    @property
+    def between(self, begin: str, end: str) -> int | None:
+        """From the first of one event to the last of another; None unless that is a duration."""
+        starts, stops = self._by_name.get(begin), self._by_name.get(end)
+        if not starts or not stops:
+            return None
+        taken = max(stops) - min(starts)
+        return taken if taken >= 0 else None
+
+    @cached_property
     def first_ns(self) -> int:
         """The earliest stamp: with `id` it tells apart two server runs that reuse ids.
 
@@ -104,7 +111,7 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
         sends = len(self.times("GRPC_SEND_START")) + len(self.times("HTTP_SEND_START"))
         return max(sends, len(self.times("INFER_RESPONSE_COMPLETE")))
 
-    @property
+    @cached_property
     def span_ns(self) -> tuple[int, int] | None:
         """Begin and end of the execution: of the request, else of its compute phase."""
         for begin, end in (("REQUEST_START", "REQUEST_END"), ("COMPUTE_START", "COMPUTE_END")):
@@ -116,22 +123,17 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
 
 def phases(trace: Trace) -> Phases:
     """The documented phases. HTTP runs from receive to send; gRPC from the *end* of the wait."""
-    span = trace.span_ns
+    span, between = trace.span_ns, trace.between
     return Phases(
-        queue_ns=_between(trace, "QUEUE_START", "COMPUTE_START"),
-        input_ns=_between(trace, "COMPUTE_START", "COMPUTE_INPUT_END"),
-        infer_ns=_between(trace, "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START"),
-        output_ns=_between(trace, "COMPUTE_OUTPUT_START", "COMPUTE_END"),
-        compute_ns=_between(trace, "COMPUTE_START", "COMPUTE_END"),
+        queue_ns=between("QUEUE_START", "COMPUTE_START"),
+        input_ns=between("COMPUTE_START", "COMPUTE_INPUT_END"),
+        infer_ns=between("COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START"),
+        output_ns=between("COMPUTE_OUTPUT_START", "COMPUTE_END"),
+        compute_ns=between("COMPUTE_START", "COMPUTE_END"),
         request_ns=span[1] - span[0] if span else None,
-        http_ns=_between(trace, "HTTP_RECV_START", "HTTP_SEND_END"),
-        grpc_ns=_between(trace, "GRPC_WAITREAD_END", "GRPC_SEND_END"),
+        http_ns=between("HTTP_RECV_START", "HTTP_SEND_END"),
+        grpc_ns=between("GRPC_WAITREAD_END", "GRPC_SEND_END"),
     )
-
-
-def _between(trace: Trace, begin: str, end: str) -> int | None:
-    start, stop = trace.first(begin), trace.last(end)
-    return None if start is None or stop is None or stop < start else stop - start
 
 
 def children(traces: Iterable[Trace]) -> dict[int, list[Trace]]:

@@ -11,9 +11,10 @@ kept, and what is lost is told by its place (`salvage`).
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from orchid.formats.reading import Lost, Reading
-from orchid.formats.triton_epochs import taken
+from orchid.formats.triton_epochs import by_time, taken
 from orchid.formats.triton_objects import OBJECT_START, TODAY, Fragment, Window, own_name
 from orchid.formats.triton_phases import Trace
 
@@ -22,6 +23,7 @@ WINDOW = 1 << 20
 #: Fragments that are told by place; a file that is not a trace at all could name millions.
 KEPT_LOST = 10_000
 _LONGEST_START = 64
+_NS = itemgetter(1)
 _USUAL_START = b'{"id":'
 
 
@@ -154,7 +156,9 @@ def _last_start(window: bytearray) -> int:
 
 def _trace(key: int, header: Fragment | None, events: Sequence[tuple[str, int]]) -> Trace:
     # A dict keeps the order and drops an event that was written twice.
-    once = tuple(taken(dict.fromkeys(events)))
+    once = tuple(dict.fromkeys(events))
+    if 0 in map(_NS, once):
+        once = tuple(taken(sorted(once, key=by_time)))
     if header is None:
         return Trace(key, once)
     return Trace(
