@@ -1,6 +1,6 @@
 """Model servers for machines: register, look, change, forget, and three moves."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -137,8 +137,6 @@ class OneServer(APIView):
 
 class ServerMove(APIView):
     """One move of a server by its name in the address."""
-
-    http_method_names: ClassVar = ["post", "options"]
 
     @extend_schema(request=None, responses=ServerOut, parameters=[PRODUCT])
     @idempotent

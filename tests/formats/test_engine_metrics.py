@@ -58,7 +58,7 @@ def test_blocks_of_a_tensorrt_backend_are_told_apart_by_their_label(data: Path) 
     found = by_name(figures(data / "metrics/metrics_trtllm_backend.prom"))
     name = "nv_trt_llm_kv_cache_block_metrics"
     blocks = {
-        labels.removeprefix("kv_cache_block_type="): one.value
+        labels.removeprefix("kv_cache_block_type="): one.value or 0.0
         for (told, labels), one in found.items()
         if told == name
     }

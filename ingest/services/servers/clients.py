@@ -158,8 +158,8 @@ class HttpClient:
 
     def infer_zeros(self, model: str, version: str, inputs: Sequence[Tensor]) -> None:
         filled = _filled(self._http, inputs)
-        named = {"request_id": WARM_UP_ID, "most": WARM_UP_S}
-        self._ask(self._client.infer, model, filled, version, **named)
+        ask, infer = self._ask, self._client.infer
+        ask(infer, model, filled, version, request_id=WARM_UP_ID, most=WARM_UP_S)
 
     def close(self) -> None:
         self._client.close()
@@ -220,8 +220,8 @@ class GrpcClient:
 
     def infer_zeros(self, model: str, version: str, inputs: Sequence[Tensor]) -> None:
         filled = _filled(self._grpc, inputs)
-        named = {"request_id": WARM_UP_ID, "most": WARM_UP_S}
-        self._ask(self._client.infer, model, filled, version, **named)
+        ask, infer = self._ask, self._client.infer
+        ask(infer, model, filled, version, request_id=WARM_UP_ID, most=WARM_UP_S)
 
     def close(self) -> None:
         self._client.close()

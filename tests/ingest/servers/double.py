@@ -97,17 +97,17 @@ class Handler(BaseHTTPRequestHandler):
 
 def http_answer(told: Triton, path: str, body: bytes | None) -> tuple[int, Any]:
     plain = {
-        "/v2": lambda: read(RUN1 / "server-metadata.json"),
-        "/v2/repository/index": lambda: told.index,
-        "/v2/models/stats": lambda: told.statistics,
-        "/metrics": lambda: told.metrics,
+        "/v2": read(RUN1 / "server-metadata.json"),
+        "/v2/repository/index": told.index,
+        "/v2/models/stats": told.statistics,
+        "/metrics": told.metrics,
     }
     if path in ("/v2/health/live", "/v2/health/ready"):
         return (200 if path.endswith("live") or told.ready else 400), b""
     if path == "/v2/trace/setting":
         return 200, told.update_trace(json.loads(body)) if body else told.trace
     if path in plain:
-        return 200, plain[path]()
+        return 200, plain[path]
     model, *rest = path.removeprefix("/v2/models/").split("/")
     what = rest[-1] if rest else ""
     if what == "infer":
