@@ -30,6 +30,8 @@ def store(batch: Batch, body: bytes) -> Stored:
         "tensors_dropped": reader.dropped_text,
         "partial": int(bool(reader.lost) or not reader.complete),
     }
+    if reader.more_lost:
+        counts["lost_unnamed"] = reader.more_lost
     return Stored(counts, lost_pieces(reader.lost))
 
 

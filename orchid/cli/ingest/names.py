@@ -15,6 +15,14 @@ NAMES = {
     "*metrics*.txt": "metrics",
     "*rollup*.ndjson": "rollup",
     "*.ndjson": "requests",
+    "*genai_perf*.json": "trial",
+    "*profile_export*.json*": "trial",
+    "*.profile.json": "trial",
+    "*perf_analyzer*.csv": "trial",
+    "*inference_perf*.json": "trial",
+    "*azure*.csv": "arrivals",
+    "*burstgpt*.csv": "arrivals",
+    "*mooncake*.jsonl": "arrivals",
 }
 KINDS = (
     "triton_trace",
