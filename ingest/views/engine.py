@@ -26,6 +26,7 @@ def engine(request: HtmxRequest, slug: str) -> HttpResponse:
     product, window = policies.product(slug), window_of(request.GET.get("window", ""))
     now = timezone.now()
     view = engine_view(product, now - window.length, now, window.step_s)
+    counted = selectors.engine_counts(product, now - window.length)
     context = {
         "product": product,
         "window": window,
@@ -35,7 +36,7 @@ def engine(request: HtmxRequest, slug: str) -> HttpResponse:
         "cost": total_cost(view.routes),
         "plot": latency_plot(view.steps) if view.steps else None,
         "compared": compared(product, now - window.length),
-        "counters": selectors.engine_counts(product, now - window.length),
+        "counters": [one for one in counted if any(one.ended.values())],
         "watermark": selectors.watermark(product),
         **mapping_context(request, slug),
     }
