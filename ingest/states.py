@@ -124,6 +124,9 @@ class TraceHolds(models.TextChoices):
     DISTRIBUTIONS = "distributions", "Lengths by window"
 
 
+#: What edges send: records, or rollups of them.
+EDGE_KINDS = (SourceKind.EDGE, SourceKind.ROLLUP)
+
 #: Kinds that arrive as whole files; an edge's records and OTLP have routes of their own.
 FILE_KINDS = (
     SourceKind.TRITON_TRACE,

@@ -12,7 +12,7 @@ from controlplane.errors import NotFound
 from ingest.models import Batch, RequestRow, Source, SourceTally
 from ingest.selectors.backlog import Backlog, backlogs
 from ingest.services.tallies import KEPT_MINUTES, minute_of
-from ingest.states import BatchStatus, SourceKind
+from ingest.states import EDGE_KINDS, BatchStatus
 from policies.models import Product
 
 #: An edge sends at least every 5 s; past this it is silent and no longer holds the watermark.
@@ -27,7 +27,7 @@ def watermark(product: Product, now: datetime | None = None) -> datetime | None:
     """The moment up to which every live edge's arrivals are counted; None without a live edge."""
     since = (now or timezone.now()) - EDGE_SILENT_AFTER
     live = Source.objects.filter(
-        product=product, kind=SourceKind.EDGE, last_seen_at__gte=since
+        product=product, kind__in=EDGE_KINDS, last_seen_at__gte=since
     ).values_list("watermark", flat=True)
     reached = list(live)
     if not reached or None in reached:
@@ -40,12 +40,13 @@ def silent_edges(product: Product, since: datetime, now: datetime) -> list[str]:
     return list(
         Source.objects.filter(
             product=product,
-            kind=SourceKind.EDGE,
+            kind__in=EDGE_KINDS,
             last_seen_at__gte=since,
             last_seen_at__lt=now - EDGE_SILENT_AFTER,
         )
         .order_by("name")
         .values_list("name", flat=True)
+        .distinct()
     )
 
 
@@ -119,7 +120,7 @@ class SourceRow:
     def is_silent(self) -> bool:
         """An edge that told nothing for longer than it ever pauses."""
         seen = self.source.last_seen_at
-        is_edge = self.source.kind == SourceKind.EDGE
+        is_edge = self.source.kind in EDGE_KINDS
         return is_edge and (seen is None or self.now - seen > EDGE_SILENT_AFTER)
 
     @property

@@ -15,15 +15,18 @@ from django.utils import timezone
 from ingest.models import Batch
 from ingest.services.copying import Identity, copy_new
 from ingest.services.dimensions import Capped, capped
+from ingest.services.edge_steps import claim
 from ingest.services.partitions import AHEAD, RETENTION, ensure_days
 from ingest.services.request_rows import COLUMNS, IDENTITY, RowWriter
 from ingest.services.rollups import append_deltas, bounds_of
 from ingest.services.stored import RejectedPiece, Stored
+from ingest.states import CountedBy
 from orchid.engine.clocks import LatencyBound
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.line_columns import Mask
+from orchid.engine.rollup import step_of
 from orchid.engine.tally import Tally
-from orchid.engine.wire.glance import glance
+from orchid.engine.wire.glance import Glance, glance
 from orchid.engine.wire.lines import Lines, Shape, read_lines
 from orchid.engine.wire.records import Rejected
 from policies.models import Product, Revision
@@ -31,6 +34,9 @@ from policies.selectors import document_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_US = 86_400_000_000
+
+#: A digest and the start of a step.
+_Step = tuple[str, datetime]
 
 
 def store(batch: Batch, body: bytes) -> Stored:
@@ -61,7 +67,28 @@ def _reading(batch: Batch, body: bytes) -> "_Reading":
     ensure_days(day for day in seen.days if oldest.date() <= day <= newest.date())
     bounds = bounds_of(batch.product)
     kept = range(_microseconds(oldest) + 1, _microseconds(newest) + 1)
-    return _Reading(batch, body, documents, caps, bounds, kept)
+    taken = _counted_by_rollups(batch, seen, documents, kept)
+    return _Reading(batch, body, documents, caps, bounds, kept, taken)
+
+
+def _counted_by_rollups(
+    batch: Batch, seen: Glance, documents: Mapping[str, PolicyDocument], kept: range
+) -> set[_Step]:
+    """The steps of these records that this edge has counted itself; the others are claimed."""
+    steps = {
+        _step(documents[digest], digest, second)
+        for digest, seconds in seen.counted_s.items()
+        if digest in documents
+        for second in seconds
+        if second * 1_000_000 in kept
+    }
+    starts = {start for _, start in steps}
+    taken = claim(batch.product, batch.source.name, starts, CountedBy.RECORDS)
+    return {(digest, start) for digest, start in steps if start in taken}
+
+
+def _step(document: PolicyDocument, digest: str, second: int) -> _Step:
+    return digest, step_of(_EPOCH + timedelta(seconds=second), document.gates.step_s)
 
 
 def _documents(product: Product, digests: set[str]) -> dict[str, PolicyDocument]:
@@ -83,6 +110,7 @@ class _Reading:
     caps: Capped
     bounds: Sequence[LatencyBound]
     kept: range
+    taken: set[_Step]
 
     def __post_init__(self) -> None:
         self._begin()
@@ -112,7 +140,7 @@ class _Reading:
 
     def _acceptable(self, lines: Lines) -> Lines:
         """Without those that this product can't judge or keep."""
-        if self._all_fine(lines):
+        if not self.taken and self._all_fine(lines):
             return lines
         kept = []
         for place, (number, shape) in enumerate(zip(lines.numbers, lines.shapes, strict=True)):
@@ -136,7 +164,15 @@ class _Reading:
     def _refusal(self, shape: Shape, arrived_us: int) -> RejectedPiece | None:
         if refusal := self._refusal_of(shape):
             return refusal
-        return None if arrived_us in self.kept else _BAD_TIME
+        if arrived_us not in self.kept:
+            return _BAD_TIME
+        return _BY_ROLLUP if self._is_taken(shape, arrived_us) else None
+
+    def _is_taken(self, shape: Shape, arrived_us: int) -> bool:
+        if not self.taken or shape.in_rollup or shape.digest is None:
+            return False
+        document = self.documents[shape.digest]
+        return _step(document, shape.digest, arrived_us // 1_000_000) in self.taken
 
     def _refusal_of(self, shape: Shape) -> RejectedPiece | None:
         slug = self.batch.product.slug
@@ -177,6 +213,11 @@ _UNKNOWN_DIGEST = RejectedPiece(
     code="unknown_digest",
     field="digest",
     message="No generation of this product has that digest.",
+)
+_BY_ROLLUP = RejectedPiece(
+    code="counted_by_rollup",
+    field="arrived_at",
+    message="A rollup of this edge stands for the step; mark the record in_rollup.",
 )
 _BAD_TIME = RejectedPiece(
     code="bad_time",

@@ -1,10 +1,9 @@
 """What a batch adds to the rollups: one sheet for each stream and step that it touches."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Generic, LiteralString, NamedTuple, TypeVar
 
 from django.db import connection
@@ -12,27 +11,11 @@ from django.db import connection
 from ingest.models import Batch, RollupDelta
 from ingest.services.dimensions import MANIFEST, ROUTE, capped_served
 from ingest.states import RollupBy
-from orchid.engine import outcome
-from orchid.engine.clocks import CLOCK_OF_GATE, LatencyBound, latency_bounds
-from orchid.engine.document.model import PolicyDocument
-from orchid.engine.histogram import bucket_of
-from orchid.engine.rollup import RollupKey, Sums, TenantKey, step_of
+from orchid.engine.clocks import CLOCK_OF_GATE, LatencyBound
+from orchid.engine.rollup import RollupKey, Sums, TenantKey
 from orchid.engine.rollup_bytes import Sheet, pack
 from orchid.engine.segments import segment_key
-from orchid.engine.wire.records import RequestRecord
 from policies.models import GateBound, Product
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A record and the document it was decided under."""
-
-    record: RequestRecord
-    document: PolicyDocument
-
-    @cached_property
-    def populations(self) -> frozenset[str]:
-        return outcome.populations(self.record, self.document)
 
 
 class Stream(NamedTuple):
@@ -77,40 +60,6 @@ def append_deltas(
     for tenant_key, one in tenant_sums.items():
         placed.setdefault(placed_tenant(tenant_key), Sums()).merge(one)
     append(product, batch.pk, placed)
-
-
-def tallied(
-    product: Product, counted: Iterable[Counted]
-) -> tuple[dict[RollupKey, Sums], dict[TenantKey, Sums]]:
-    """What records come to, by key and by tenant."""
-    bounds = bounds_of(product)
-    sums: dict[RollupKey, Sums] = {}
-    by_tenant: dict[TenantKey, Sums] = {}
-    for one in counted:
-        record = one.record
-        step_at = step_of(record.arrived_at, one.document.gates.step_s)
-        stream = (step_at, record.publication, record.digest or "", record.cohort)
-        cell = (outcome.served_route(record), outcome.served_manifest(record))
-        found = _sums(one, {*bounds, *latency_bounds(one.document)})
-        key = RollupKey(*stream, tuple(sorted(record.segment.items())), *cell)
-        sums.setdefault(key, Sums()).merge(found)
-        if record.tenant:
-            by_tenant.setdefault(TenantKey(*stream, record.tenant), Sums()).merge(found)
-    return sums, by_tenant
-
-
-def _sums(one: Counted, bounds: Iterable[LatencyBound]) -> Sums:
-    record, document = one.record, one.document
-    sums = Sums(Counter(one.populations), records=1)
-    sums.within.update(outcome.within(record, document, bounds))
-    sums.judged.update(b.key for b in bounds if b.population in one.populations)
-    latency = outcome.latency_ms(record, document)
-    if latency is not None:
-        sums.histogram[bucket_of(latency)] += 1
-    if record.decision is not None and record.decision.teu is not None:
-        sums.add_teu(record.decision.teu)
-    sums.add_usd(outcome.priced_usd(record))
-    return sums
 
 
 def append(product: Product, batch_pk: int, placed: Mapping[Placed, Sums]) -> None:
