@@ -221,7 +221,7 @@ def _whole(attempt: Any, zero: int) -> list[Bar]:
         known = [("request", attempt.request_ms)]
     bars, at = [], start
     for name, took in known:
-        bars.append(Bar(name, at, took, "queue" if name == "queue" else "decode"))
+        bars.append(Bar(name, at, took, {"queue": "queue", "compute": "decode"}.get(name, "other")))
         at += took
     return bars
 

@@ -14,9 +14,9 @@ _COLUMNS = (
     Column("Clock"),
 )
 _KEY = {
-    "call": "call, preparation, sending",
-    "other": "call, preparation, sending",
-    "preparation": "call, preparation, sending",
+    "call": "client's call",
+    "other": "not broken down",
+    "preparation": "preparation",
     "admission": "admission",
     "queue": "queue",
     "prefill": "input and prefill",
