@@ -14,14 +14,14 @@ from kombu.transport import pgmq
 class Channel(pgmq.Channel):
     def basic_ack(self, delivery_tag: Any, multiple: bool = False) -> None:
         try:
-            super().basic_ack(delivery_tag, multiple)
+            super().basic_ack(delivery_tag, multiple)  # type: ignore[no-untyped-call]
         except self.connection.connection_errors:
             self.qos.ack(delivery_tag)
             raise
 
     def basic_reject(self, delivery_tag: Any, requeue: bool = False) -> None:
         try:
-            super().basic_reject(delivery_tag, requeue)
+            super().basic_reject(delivery_tag, requeue)  # type: ignore[no-untyped-call]
         except self.connection.connection_errors:
             self.qos.reject(delivery_tag, requeue=False)
             raise

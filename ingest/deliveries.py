@@ -13,7 +13,7 @@ from accounts.guard import Actor, Permission, actor_of, may, require
 from controlplane.errors import BadInput, NotFound
 from controlplane.web import whole_number
 from ingest.services.encoding import TooLarge
-from ingest.services.inbox import BatchMeta, SourceKey
+from ingest.services.storing import BatchMeta, SourceKey
 from ingest.states import FILE_KINDS, EngineKind
 from policies import selectors as policies
 from policies.models import Product

@@ -6,6 +6,7 @@ the watermark of the delivery before it. So what is not counted concerns some wi
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 from django.db.models import F
@@ -74,7 +75,12 @@ def _missing(product: Product, start: datetime, end: datetime) -> dict[str, int]
     sources = [pk for (pk,) in holes.distinct()]
     if not sources:
         return {}
-    values = {"sources": sources, "start": start, "end": end, "since": start - _BEFORE}
+    values: dict[str, Any] = {
+        "sources": sources,
+        "start": start,
+        "end": end,
+        "since": start - _BEFORE,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, values)
         return {name: int(count) for name, count in cursor.fetchall()}

@@ -37,15 +37,10 @@ class Sender:
             path, body, content_type=headers.pop("media", "application/x-ndjson"), headers=headers
         )
 
-    def records(
-        self,
-        *records: dict[str, Any] | bytes,
-        packed: Callable[[bytes], bytes] = bytes,
-        **headers: str,
-    ) -> Any:
+    def records(self, *records: dict[str, Any] | bytes, **headers: str) -> Any:
         body = b"\n".join(r if isinstance(r, bytes) else json.dumps(r).encode() for r in records)
         headers.setdefault("Batch-Id", f"batch-{next(self.numbers)}")
-        return self.post("/api/v1/ingest/requests", packed(body), **headers)
+        return self.post("/api/v1/ingest/requests", body, **headers)
 
     def file(self, path: Path, query: str, **headers: str) -> Any:
         headers.setdefault("Batch-Id", f"file-{next(self.numbers)}")

@@ -1,6 +1,7 @@
 """A body as its sender packed it: gzip or zstd, in one member or many, whole or not."""
 
 import gzip
+import json
 import zlib
 from collections.abc import Callable
 
@@ -47,7 +48,8 @@ def packs(body: bytes, name: str) -> bytes:
 def test_what_a_sender_packs_is_unpacked(
     edge: Sender, record: RecordMaker, name: str, pack: Callable[[bytes], bytes]
 ) -> None:
-    answer = edge.records(record(), record(), packed=pack, **{"Content-Encoding": name})
+    lines = b"\n".join(json.dumps(record()).encode() for _ in range(2))
+    answer = edge.records(pack(lines), **{"Content-Encoding": name})
     assert answer.status_code == 202
     count_waiting()
     assert RequestRow.objects.count() == 2
