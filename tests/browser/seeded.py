@@ -17,7 +17,7 @@ from gates.services.recorded_diff import compute
 from ingest import services
 from ingest.models import ArrivalTrace, Batch, EngineAttempt, RequestRow, Source, Trial
 from ingest.services import SourceKey, accept, servers
-from ingest.services.inbox import BatchMeta
+from ingest.services.storing import BatchMeta
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.parse import parse
 from policies.models import Product
