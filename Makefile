@@ -9,6 +9,7 @@ DEV := $(VENV)/.installed-dev
 WORKERS ?= 2
 BENCH := .venv-bench
 PEERS := $(BENCH)/.installed-peers
+PHOENIX := .venv-phoenix/.installed
 LOCKS := --universal --generate-hashes --python-version 3.11 --no-header --quiet
 export ORCHID_VAR ?= var
 export PYTHON
@@ -18,7 +19,7 @@ STORED := postgres postgres.unfinished run log secrets keys edge triton mail
 SCHEMA := docs/reference/orchid.policy.v1.schema.json
 REFERENCE := docs/reference/policy.md
 
-.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine fault-ingest ci
+.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine bench-ingest fault-ingest ci
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,12 +58,16 @@ lock: $(DEV) ## Pin again what requirements*.in ask for
 	@$(BIN)/uv pip compile requirements.in $(LOCKS) -o requirements.lock
 	@$(BIN)/uv pip compile requirements-dev.in $(LOCKS) -o requirements-dev.lock
 	@$(BIN)/uv pip compile requirements-peers.in $(LOCKS) -o requirements-peers.lock
+	@$(BIN)/uv pip compile requirements-phoenix.in $(LOCKS) -o requirements-phoenix.lock
 
 triton: $(RUN) ## Build .triton, the environment of a real Triton
 	@$(BIN)/python -m orchid triton build
 
 bench-engine: $(PEERS) ## Measure the engine beside other policy engines (SMOKE=1: see only that it runs)
 	@$(BENCH)/bin/python -m benchmarks.engine $(if $(SMOKE),--smoke)
+
+bench-ingest: $(PEERS) $(if $(PEER),$(PHOENIX)) ## Measure ingest beside COPY and other stores (SMOKE=1, ONLY=records, PEER=1)
+	@$(BENCH)/bin/python -m benchmarks.ingest $(if $(SMOKE),--smoke) $(ONLY)
 
 fault-ingest: $(DEV) ## Kill worker, web and PostgreSQL at random under load (ROUNDS=20 SEED=1)
 	@$(BIN)/python -m benchmarks.faults --rounds $(or $(ROUNDS),20) --seed $(or $(SEED),1)
@@ -87,4 +92,8 @@ $(BENCH)/.installed: requirements.lock
 	@.ci/install $< $@ >&2
 
 $(PEERS): requirements-peers.lock $(BENCH)/.installed
+	@.ci/install $< $@ >&2
+
+# A store of traces with hundreds of packages, which stands apart from the other peers.
+$(PHOENIX): requirements-phoenix.lock
 	@.ci/install $< $@ >&2

@@ -233,7 +233,6 @@ class Tally:
             code = self._codes[id(shape)] = len(self.shapes)
             self.shapes.append(shape)
             self._rows.append(self._judge(shape))
-            self._by_shape = None
         return code
 
     def _judge(self, shape: Shape) -> tuple[Any, ...]:
@@ -255,8 +254,14 @@ class Tally:
         )
 
     def _judged(self, codes: Wholes) -> _Judged:
-        if self._by_shape is None:
-            self._by_shape = _Judged(*map(np.array, zip(*self._rows, strict=True)))
+        if self._rows:
+            columns: list[Any] = [np.array(column) for column in zip(*self._rows, strict=True)]
+            if self._by_shape is not None:
+                both = zip(self._by_shape, columns, strict=True)
+                columns = [np.concatenate(one) for one in both]
+            self._by_shape = _Judged(*columns)
+            self._rows.clear()
+        assert self._by_shape is not None, "lines have a shape"
         return self._by_shape.spread(codes)
 
 
