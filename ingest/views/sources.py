@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.guard import Permission, may, page
@@ -11,10 +12,12 @@ from controlplane.web import HtmxRequest, render_page
 from ingest import selectors
 from ingest.forms import UploadForm
 from ingest.models import Source
+from ingest.selectors.dimensions import DimensionShown, dimensions
 from ingest.selectors.sources import Refusal
 from ingest.services.uploads import Brought, bring
 from ingest.views.engine import mapping_context
 from policies import selectors as policies
+from policies.models import Product
 
 #: Reasons that the page lists; the batches have the rest.
 SHOWN_REFUSALS = 12
@@ -77,9 +80,16 @@ def _beside(request: HtmxRequest, slug: str) -> dict[str, object]:
     """What stands on the page and is not refreshed with its list."""
     return {
         **mapping_context(request, slug),
+        "dimensions": near_their_bound(policies.product(slug)),
         "site": request.build_absolute_uri("/").rstrip("/"),
         "may_administer": may(request.actor, Permission.ADMINISTER, slug),
     }
+
+
+def near_their_bound(product: Product) -> list[DimensionShown]:
+    """Dimensions of which something is counted as `other`, or that have little room left."""
+    found = dimensions(product, timezone.now())
+    return [one for one in found if one.others or one.kept >= 0.8 * one.most]
 
 
 def refused(rows: list[selectors.SourceRow]) -> list[tuple[Source, Refusal]]:

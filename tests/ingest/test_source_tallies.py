@@ -1,5 +1,6 @@
 """A source's figures are kept as it is stored, so that a page costs the same after a year."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from ingest import selectors, services
 from ingest.models import Batch, Source, SourceTally
 from ingest.services.stored import RejectedPiece
 from ingest.services.tallies import KEPT_CODES, Tally, add
-from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
+from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +50,7 @@ def test_numbers_that_never_arrived_are_missing_and_those_that_wait_are_not(
     product: Any, edge: Sender, record: RecordMaker
 ) -> None:
     def numbered(first: int, last: int) -> None:
-        boot = {"Boot-Id": "b1", "First-Seq": str(first), "Last-Seq": str(last)}
+        boot: dict[str, Any] = {"Boot-Id": "b1", "First-Seq": str(first), "Last-Seq": str(last)}
         edge.records(*(record() for _ in range(last - first + 1)), **boot)
 
     numbered(1, 3)
@@ -119,3 +120,15 @@ def test_machines_read_rate_lag_and_reasons_of_a_source(edge: Sender, record: Re
     assert told["refusals"][0]["count"] == 1
     assert told["lag_ms"] >= 0
     assert told["silent"] is False
+
+
+def test_a_dimension_past_its_bound_is_shown_with_what_is_counted_as_other(
+    client: Any, ana: Any, product: Any, edge: Sender, record: RecordMaker, settings: Any
+) -> None:
+    settings.INGEST = replace(settings.INGEST, values=3)
+    edge.records(*(record(segment={"region": f"region-{n}"}) for n in range(5)))
+    count_waiting()
+    client.force_login(ana)
+    shown = client.get(f"/products/{SLUG}/sources/").context["dimensions"]
+    found = {one.dimension: (one.kept, one.most, one.others) for one in shown}
+    assert found["region"] == (3, 3, 2)
