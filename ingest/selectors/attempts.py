@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from ingest.models import ClientCall, EngineAttempt, RequestRow
+from ingest.selectors.engine_sql import MOST
 from ingest.states import Clock
 from orchid.formats.triton_phases import Ending, Trace
 from policies.models import Product
@@ -139,14 +140,17 @@ SELECT model, count(*),
        percentile_disc(0.95) WITHIN GROUP (ORDER BY queue_ms),
        percentile_disc(0.5) WITHIN GROUP (ORDER BY compute_ms),
        percentile_disc(0.95) WITHIN GROUP (ORDER BY compute_ms)
-FROM ingest_engineattempt
-WHERE product_id = %s AND (%s::bigint IS NULL OR source_id = %s)
+FROM (
+    SELECT model, queue_ms, compute_ms FROM ingest_engineattempt
+    WHERE product_id = %s AND (%s::bigint IS NULL OR source_id = %s)
+    ORDER BY received_at DESC, id DESC LIMIT %s
+) AS newest
 GROUP BY model ORDER BY model
 """
 
 
 def model_times(product: Product, source_pk: int | None = None) -> list[ModelTimes]:
-    """Times by model; an execution that was never computed has none and is only counted."""
+    """Times by model, of the newest executions up to a bound; one never computed has none."""
     with connection.cursor() as cursor:
-        cursor.execute(_MODEL_TIMES, [product.pk, source_pk, source_pk])
+        cursor.execute(_MODEL_TIMES, [product.pk, source_pk, source_pk, MOST])
         return [ModelTimes(*row) for row in cursor.fetchall()]
