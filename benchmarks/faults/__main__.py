@@ -32,7 +32,7 @@ def main() -> int:
     with rig(SETTINGS) as machine:
         _become_part_of(machine)
         found = {"faults": ["not judged"]}
-        for line in _run(machine, arguments.rounds, arguments.seed):
+        for line in _run(machine, arguments.rounds, arguments.seed, arguments.minutes * 60):
             print(json.dumps(line), flush=True)
             found = line
         if arguments.logs:
@@ -44,6 +44,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=20, help="no round begins after these")
     parser.add_argument("--logs", type=Path, help="a folder that the logs of the parts go to")
     return parser.parse_args()
 
@@ -56,7 +57,7 @@ def _become_part_of(machine: Rig) -> None:
     django.setup()
 
 
-def _run(machine: Rig, rounds: int, seed: int) -> Iterator[dict[str, Any]]:
+def _run(machine: Rig, rounds: int, seed: int, within_s: float) -> Iterator[dict[str, Any]]:
     from benchmarks.faults.load import Load
     from benchmarks.faults.product import seed as seeded
 
@@ -64,12 +65,14 @@ def _run(machine: Rig, rounds: int, seed: int) -> Iterator[dict[str, Any]]:
     load = Load(machine.machine.url, seeded(), seed)
     machine.start_product()
     load.start(SENDERS)
+    played, over_at = 0, time.monotonic() + within_s
     try:
-        for number in range(1, rounds + 1):
-            yield _round(machine, load, dice) | {"round": number}
+        while played < rounds and time.monotonic() < over_at:
+            played += 1
+            yield {"round": played} | _round(machine, load, dice)
     finally:
         load.stop()
-    yield _summary(machine, load, rounds, seed)
+    yield _summary(machine, load, played, seed)
 
 
 def _round(machine: Rig, load: Any, dice: random.Random) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from tests.ingest.ingest_cast import RecordMaker, Sender, token
 pytestmark = pytest.mark.django_db
 bounded = settings(
     derandomize=True,
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     # The database is the same for all examples: what one leaves, the next one meets.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
