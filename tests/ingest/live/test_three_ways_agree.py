@@ -157,7 +157,8 @@ def bring(ci: Sender, state: ServerState) -> None:
 def the_page_says_what_is_hidden(client: Client, ana: User, found: Counted) -> None:
     client.force_login(ana)
     page = client.get(f"/products/{SLUG}/servers/live-http/").content.decode()
-    assert "10 model error" in page
+    # A client's log does not say which server it called, so that both runs stand there.
+    assert "20 model error" in page
     assert "counts an error that the model returned" in page
     refused = failures("http")["guarded"]["queue_full"]
     refused += failures("grpc")["guarded"]["queue_full"]
