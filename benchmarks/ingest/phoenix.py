@@ -115,7 +115,9 @@ def _server(
         argv, env=os.environ | settings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        _until(lambda: _answers(port, healthy))
+        _until(lambda: process.poll() is not None or _answers(port, healthy))
+        if process.returncode is not None:
+            raise RuntimeError(f"{argv[0]} ended with {process.returncode} before it answered")
         yield
     finally:
         process.terminate()
