@@ -18,6 +18,7 @@ TRAILER = b"\xff\xff"
 NULL = b"\xff\xff\xff\xff"
 _TEXT_OID = 25
 _POSITIVE, _GROUP = 0, 4
+_NO_TEXTS = pack("!iiii", 12, 0, 0, _TEXT_OID)
 #: Days and microseconds are counted from 2000-01-01.
 DAY_ZERO, MICROSECOND_ZERO = 10_957, 946_684_800_000_000
 
@@ -42,7 +43,7 @@ def boolean(value: bool | None) -> bytes:
 def texts(values: Sequence[str]) -> bytes:
     """An array of texts."""
     if not values:
-        return pack("!iiii", 12, 0, 0, _TEXT_OID)
+        return _NO_TEXTS
     inside = b"".join(map(text, values))
     return pack("!iiiiii", 20 + len(inside), 1, 0, _TEXT_OID, len(values), 1) + inside
 

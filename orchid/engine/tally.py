@@ -219,21 +219,14 @@ class Tally:
         }
 
     def _codes_of(self, shapes: Sequence[Shape]) -> Wholes:
-        known = self._codes
-        try:
-            found = [known[id(shape)] for shape in shapes]
-        except KeyError:
-            found = [self._code_of(shape) for shape in shapes]
-        return np.array(found, dtype=np.int64)
-
-    def _code_of(self, shape: Shape) -> int:
         """By identity: `shapes` keeps each alive, and two alike only mean one row more here."""
-        code = self._codes.get(id(shape))
-        if code is None:
-            code = self._codes[id(shape)] = len(self.shapes)
-            self.shapes.append(shape)
-            self._rows.append(self._judge(shape))
-        return code
+        known = self._codes
+        for number, shape in {id(shape): shape for shape in shapes}.items():
+            if number not in known:
+                known[number] = len(self.shapes)
+                self.shapes.append(shape)
+                self._rows.append(self._judge(shape))
+        return np.array([known[id(shape)] for shape in shapes], dtype=np.int64)
 
     def _judge(self, shape: Shape) -> tuple[Any, ...]:
         digest = shape.digest or ""
