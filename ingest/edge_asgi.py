@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from asgiref.sync import sync_to_async
 from django.db import DatabaseError, InterfaceError, connection
 from psycopg import AsyncConnection
 from psycopg import Error as DriverError
@@ -99,7 +98,7 @@ class Telemetry:
         key = token, request.query_params.get("product", "")
         known = self._known.get(key)
         if known is None or time.monotonic() - known.at_s > BELIEVED_S:
-            known = Known(await sync_to_async(_asked)(token, request), time.monotonic())
+            known = Known(await asyncio.to_thread(_asked, token, request), time.monotonic())
             self._remember(key, known)
         return known.sender
 
@@ -160,7 +159,7 @@ class TelemetryEntry:
     """ASGI: deliveries of edges by themselves, everything else by `django`."""
 
     def __init__(self, django: ASGIApp, dsn: str) -> None:
-        self._django, self.telemetry = django, Telemetry(dsn)
+        self.django, self.telemetry = django, Telemetry(dsn)
 
     def routes(self) -> list[Route]:
         """For the server's router, before Django's mount; other methods fall through to it."""
@@ -181,7 +180,7 @@ class _Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not bearer_of(scope):
-            await self._entry._django(scope, receive, send)
+            await self._entry.django(scope, receive, send)
             return
         try:
             answer = await self._answer(Request(scope, receive))
