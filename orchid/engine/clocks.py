@@ -64,8 +64,13 @@ class LatencyBound:
 
     @property
     def key(self) -> str:
-        """The name of the counter in a rollup's `within`, such as `completion<=1500`."""
-        return f"{self.clock}<={self.max_ms:g}"
+        """The name of the counter in a rollup's `within`, such as `completion<=1500`.
+
+        Two bounds never share one: where six digits don't say all of the number, all of them do.
+        """
+        short = f"{self.max_ms:g}"
+        exact = short if float(short) == self.max_ms else repr(self.max_ms).removesuffix(".0")
+        return f"{self.clock}<={exact}"
 
     @property
     def population(self) -> str:
