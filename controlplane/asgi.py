@@ -14,12 +14,12 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.types import ASGIApp
 
-from controlplane.bodies import BoundedBodies
 from controlplane.celery import app as celery_app
 
 django_application = get_asgi_application()
 
-# The slim entries read Django's settings, so they are imported when those are there.
+# These read Django's settings, so they are imported when those are there.
+from controlplane.bodies import BoundedBodies  # noqa: E402
 from ingest.edge_asgi import TelemetryEntry  # noqa: E402
 from releases.edge_asgi import create_app  # noqa: E402
 from releases.edge_store import conninfo  # noqa: E402

@@ -5,7 +5,10 @@ Django spools a body to disk whole, and only some readers of it look at its size
 
 import json
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from controlplane.errors import MACHINES, PROBLEM_JSON, TooLarge, problem_body, standing_alone
 
 #: A file of 48 MiB is the largest delivery; a form adds its own lines to it.
 LARGEST_BODY = 64 * 1024 * 1024
@@ -52,14 +55,20 @@ def _declared(scope: Scope) -> int:
 
 
 async def _refuse(scope: Scope, limit: int, send: Send) -> None:
-    body = {
-        "type": "urn:orchid:problem:too_large",
-        "title": "More than one delivery may hold",
-        "status": 413,
-        "detail": f"A body may have {limit} bytes.",
-        "instance": scope["path"],
-        "code": "too_large",
-    }
-    headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+    media, body = _told(scope, limit)
+    headers = [(b"content-type", media.encode()), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": TooLarge.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _told(scope: Scope, limit: int) -> tuple[str, bytes]:
+    """A page for whoever brings a file in a browser, else a problem document."""
+    problem = TooLarge(
+        "too_large",
+        f"A body may have {limit:,} bytes. `orchid ingest FILE` sends a file of any size, in parts.",
+    )
+    by_browser = "text/html" in Headers(scope=scope).get("Accept", "")
+    if by_browser and not scope["path"].startswith(MACHINES):
+        page = standing_alone(problem, "413.html")
+        return page.headers["Content-Type"], page.content
+    return PROBLEM_JSON, json.dumps(problem_body(problem, scope["path"])).encode()

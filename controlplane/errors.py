@@ -14,6 +14,8 @@ from rest_framework import exceptions as drf
 from rest_framework.response import Response
 
 PROBLEM_JSON = "application/problem+json"
+#: Below these only programs ask.
+MACHINES = ("/api/", "/edge/", "/v1/")
 
 
 class Problem(Exception):  # noqa: N818 - the noun of RFC 9457
@@ -64,6 +66,11 @@ class NotFound(Problem):
 class Conflict(Problem):
     status = 409
     title = "The state has moved on"
+
+
+class TooLarge(Problem):
+    status = 413
+    title = "More than one delivery may hold"
 
 
 class Invalid(Problem):
@@ -129,7 +136,7 @@ def problem_body(problem: Problem, instance: str) -> dict[str, Any]:
 
 def is_machine(request: HttpRequest) -> bool:
     """Whether the answer is for a program: by address, since a program may send any Accept."""
-    return request.path.startswith(("/api/", "/edge/", "/v1/"))
+    return request.path.startswith(MACHINES)
 
 
 def respond(request: HttpRequest, problem: Problem) -> HttpResponse:
@@ -146,12 +153,12 @@ def respond(request: HttpRequest, problem: Problem) -> HttpResponse:
     return render(request, template, {"problem": problem}, status=problem.status)
 
 
-def standing_alone(problem: Problem) -> HttpResponse:
+def standing_alone(problem: Problem, template: str = "500.html") -> HttpResponse:
     """A page that asks the database nothing, since the database may be the fault."""
     from controlplane.web import request_id  # which imports this module
 
     context = {"problem": problem, "request_id": request_id.get()}
-    body = render_to_string("500.html", context)
+    body = render_to_string(template, context)
     return HttpResponse(body, status=problem.status, headers=problem.headers)
 
 

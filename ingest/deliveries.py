@@ -10,9 +10,9 @@ from typing import Any
 from django.utils import timezone
 
 from accounts.guard import Actor, Permission, actor_of, may, require
-from controlplane.errors import BadInput, NotFound
+from controlplane.errors import BadInput, NotFound, TooLarge
 from controlplane.web import whole_number
-from ingest.services.encoding import TooLarge
+from ingest.services.encoding import BY_TERMINAL, MAX_FILE
 from ingest.services.storing import BatchMeta, SourceKey
 from ingest.states import FILE_KINDS, EngineKind
 from policies import selectors as policies
@@ -72,7 +72,8 @@ def body_of(request: Any, limit: int) -> bytes:
 
 def refuse_over(limit: int, size: int) -> None:
     if size > limit:
-        raise TooLarge("too_large", f"A delivery may have {limit} bytes; split it.")
+        then = BY_TERMINAL if limit == MAX_FILE else "Split it."
+        raise TooLarge("too_large", f"A delivery may have {limit:,} bytes. {then}")
 
 
 def encoding_of(request: Any) -> str:

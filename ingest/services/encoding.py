@@ -9,12 +9,15 @@ from collections.abc import Callable, Generator, Iterator
 
 import zstandard
 
-from controlplane.errors import BadInput, Problem
+from controlplane.errors import BadInput, TooLarge
 
 #: A body of an edge or of OTLP on the wire, a file on the wire, and any of them unpacked.
 MAX_BODY = 8 * 1024 * 1024
 MAX_FILE = 48 * 1024 * 1024
 MAX_UNPACKED = 64 * 1024 * 1024
+
+#: What to do with a file that is too large for one delivery.
+BY_TERMINAL = "`orchid ingest FILE` sends a file of any size, in parts."
 
 #: Files that tools append to have a handful of gzip members or zstd frames.
 MAX_MEMBERS = 1000
@@ -32,11 +35,6 @@ _ZSTD_WINDOW = 8 * 1024 * 1024
 
 #: Yields what a member holds and returns where the next one begins.
 Member = Generator[bytes, None, int]
-
-
-class TooLarge(Problem):
-    status = 413
-    title = "More than one delivery may hold"
 
 
 def decoded(body: bytes, encoding: str) -> bytes:
@@ -58,7 +56,10 @@ def _bounded(body: bytes, encoding: str) -> Iterator[bytes]:
     for piece in _pieces(body, encoding):
         left -= len(piece)
         if left < 0:
-            raise TooLarge("too_large", f"The body holds more than {MAX_UNPACKED} bytes unpacked.")
+            raise TooLarge(
+                "too_large",
+                f"The body holds more than {MAX_UNPACKED} bytes unpacked. {BY_TERMINAL}",
+            )
         yield piece
 
 
