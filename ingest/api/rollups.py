@@ -109,7 +109,7 @@ class Rollups(APIView):
         sender = sender_of(request, Permission.EDGE)
         batch, created = accept(
             sender.product,
-            SourceKey(SourceKind.ROLLUP, sender.name),
+            SourceKey(SourceKind.EDGE, sender.name),
             batch_id_of(request),
             SourceKind.ROLLUP,
             body_of(request, MAX_BODY),

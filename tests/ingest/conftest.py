@@ -8,10 +8,11 @@ import pytest
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import Grant, User
 from orchid.engine.document.canonical import manifest_digest
+from orchid.engine.histogram import bucket_of
 from policies.models import Product
 from policies.selectors import document_of
 from policies.services import create_product
-from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, token
+from tests.ingest.ingest_cast import SLUG, RecordMaker, RollupMaker, Sender, token
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,6 +114,33 @@ def record(digest: str, arrived_at: datetime) -> RecordMaker:
                     "status": "completed",
                 }
             ],
+            **changes,
+        }
+
+    return make
+
+
+@pytest.fixture
+def rollup(digest: str, arrived_at: datetime) -> RollupMaker:
+    """So many completions of one duration in one step; every field can be set."""
+
+    def make(n: int = 10, ms: float = 400.0, **changes: Any) -> dict[str, Any]:
+        alike = ("offered", "eligible", "admitted", "completed", "latency_counted")
+        return {
+            "schema": "orchid.rollup/v1",
+            "product": SLUG,
+            "step_at": arrived_at.isoformat(),
+            "publication": 1,
+            "digest": digest,
+            "segment": {"task": "assistant", "tenant_class": "standard"},
+            "route": "full",
+            "records": n,
+            "counters": dict.fromkeys(alike, n),
+            "histogram": {str(bucket_of(ms)): n},
+            "bounds": {"completion<=1500": {"judged": n, "within": n if ms <= 1500 else 0}},
+            "figures": {"queue_ms": {"count": n, "total": 2000 * n, "maximum": 2000}},
+            "teu": "320.5",
+            "cost_usd": "0.000123",
             **changes,
         }
 

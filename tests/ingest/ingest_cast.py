@@ -16,7 +16,7 @@ from ingest.models import Batch, TouchedTraces
 from ingest.services.derived import derive
 
 SLUG = "orchid-demo"
-RecordMaker = Callable[..., dict[str, Any]]
+RecordMaker = RollupMaker = Callable[..., dict[str, Any]]
 
 
 def token(kind: str, owner: User, slug: str = SLUG) -> str:

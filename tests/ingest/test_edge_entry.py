@@ -1,6 +1,7 @@
 """The edges' own entry for telemetry answers as Django's door does, and stores the same."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +24,10 @@ from ingest.edge_asgi import TelemetryEntry
 from ingest.models import Batch, Source
 from policies.models import Product
 from releases.edge_store import conninfo
-from tests.ingest.ingest_cast import SLUG, Sender, token
+from tests.ingest.ingest_cast import SLUG, Sender, count_waiting, token
 
 pytestmark = pytest.mark.django_db(transaction=True)
-URL = "/api/v1/ingest/requests"
+URL, ROLLUPS = "/api/v1/ingest/requests", "/api/v1/ingest/rollups"
 BIG = b"x" * (8 * 1024**2 + 1)
 
 
@@ -105,6 +106,20 @@ async def test_both_doors_answer_the_same(
         assert _told(own.json()) == _told(django.json())
         for header in ("Content-Type", "WWW-Authenticate", "Accept-Encoding"):
             assert own.headers.get(header) == django.headers.get(header)
+
+
+async def test_a_rollup_at_either_door_is_of_the_same_source_and_counted_once(
+    door: Door, rollup: Any
+) -> None:
+    body = json.dumps(rollup()).encode()
+    own = await door.post(body, ROLLUPS, **{"Batch-Id": "a"})
+    django = await sync_to_async(_by_django)(door.bearer, ROLLUPS, body, {"Batch-Id": "b"})
+    assert (own.status_code, django.status_code) == (202, 202)
+    assert {**_told(own.json()), "batch_id": "b"} == _told(django.json())
+    await sync_to_async(count_waiting)()
+    assert await Source.objects.acount() == 1
+    counts = [batch.counts async for batch in Batch.objects.order_by("pk")]
+    assert [(one["inserted"], one["duplicates"]) for one in counts] == [(1, 0), (0, 1)]
 
 
 def _forget_last(status: int, headers: dict[str, str]) -> None:

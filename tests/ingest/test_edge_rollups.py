@@ -10,40 +10,12 @@ import pytest
 from ingest.models import Batch
 from ingest.selectors import RollupRow, rollup_rows
 from ingest.services.compaction import compact
-from orchid.engine.histogram import bucket_of, merge_all, percentile_ms
+from orchid.engine.histogram import merge_all, percentile_ms
 from policies.models import Product
-from tests.ingest.ingest_cast import SLUG, RecordMaker, Sender, count_waiting
+from tests.ingest.ingest_cast import SLUG, RecordMaker, RollupMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
 URL, REQUESTS = "/api/v1/ingest/rollups", "/api/v1/ingest/requests"
-RollupMaker = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def rollup(digest: str, arrived_at: datetime) -> RollupMaker:
-    """So many completions of one duration in one step; every field can be set."""
-
-    def make(n: int = 10, ms: float = 400.0, **changes: Any) -> dict[str, Any]:
-        alike = ("offered", "eligible", "admitted", "completed", "latency_counted")
-        return {
-            "schema": "orchid.rollup/v1",
-            "product": SLUG,
-            "step_at": arrived_at.isoformat(),
-            "publication": 1,
-            "digest": digest,
-            "segment": {"task": "assistant", "tenant_class": "standard"},
-            "route": "full",
-            "records": n,
-            "counters": dict.fromkeys(alike, n),
-            "histogram": {str(bucket_of(ms)): n},
-            "bounds": {"completion<=1500": {"judged": n, "within": n if ms <= 1500 else 0}},
-            "figures": {"queue_ms": {"count": n, "total": 2000 * n, "maximum": 2000}},
-            "teu": "320.5",
-            "cost_usd": "0.000123",
-            **changes,
-        }
-
-    return make
 
 
 @pytest.fixture
