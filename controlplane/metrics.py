@@ -24,8 +24,13 @@ UNSEALED = Gauge("orchid_audit_unsealed", "Audit events not yet in the chain", r
 def observe_request(request: HttpRequest, status: int, seconds: float) -> None:
     match = request.resolver_match
     route = match.view_name if match and match.view_name else "unmatched"
+    observe(route, request.method or "", status, seconds)
+
+
+def observe(route: str, method: str, status: int, seconds: float) -> None:
+    """Count one answer under the name of its route, never under its path."""
     # An unknown method is the caller's text: it must not become a label of its own.
-    method = request.method if request.method in ("GET", "POST", "HEAD", "OPTIONS") else "other"
+    method = method if method in ("GET", "POST", "HEAD", "OPTIONS") else "other"
     REQUESTS.labels(route, method, str(status)).inc()
     SECONDS.labels(route).observe(seconds)
 

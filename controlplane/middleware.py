@@ -17,6 +17,11 @@ Next = Callable[[HttpRequest], HttpResponse]
 ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
+def identity_of(given: str) -> str:
+    """The caller's own id of its request if it is sound, else a new one."""
+    return given if ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
+
+
 class RequestIdentity:
     """Take the caller's X-Request-Id if it is sound, else make one; answer with it."""
 
@@ -24,8 +29,7 @@ class RequestIdentity:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-Id", "")
-        identity = given if ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
+        identity = identity_of(request.headers.get("X-Request-Id", ""))
         token = request_id.set(identity)
         try:
             response = self.get_response(request)

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from accounts.authentication import credential_for
 from accounts.guard import Permission, machine
+from controlplane import metrics
 from controlplane.errors import (
     PROBLEM_JSON,
     Problem,
@@ -31,6 +32,7 @@ from controlplane.errors import (
     problem_body,
     unavailable,
 )
+from controlplane.middleware import identity_of
 from controlplane.web import whole_number
 from ingest.deliveries import (
     Sender,
@@ -164,8 +166,7 @@ class TelemetryEntry:
     def routes(self) -> list[Route]:
         """For the server's router, before Django's mount; other methods fall through to it."""
         return [
-            Route(f"/api/v1/ingest/{name}", _Door(self, kind), methods=["POST"])
-            for name, kind in KINDS.items()
+            Route(f"/api/v1/ingest/{name}", _Door(self, name), methods=["POST"]) for name in KINDS
         ]
 
     async def close(self) -> None:
@@ -173,20 +174,29 @@ class TelemetryEntry:
 
 
 class _Door:
-    """One of the entry's addresses."""
+    """One of the entry's addresses, measured and named like Django's view of it."""
 
-    def __init__(self, entry: TelemetryEntry, kind: SourceKind) -> None:
-        self._entry, self._kind = entry, kind
+    def __init__(self, entry: TelemetryEntry, name: str) -> None:
+        self._entry, self._kind, self._route = entry, KINDS[name], f"ingest-{name}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not bearer_of(scope):
             await self._entry.django(scope, receive, send)
             return
+        began, request = time.perf_counter(), Request(scope, receive)
         try:
-            answer = await self._answer(Request(scope, receive))
+            answer = await self._answer(request)
         except ClientDisconnect:
             return
+        except Exception:
+            self._observe(500, began)
+            raise
+        self._observe(answer.status_code, began)
+        answer.headers["X-Request-Id"] = identity_of(request.headers.get("X-Request-Id", ""))
         await answer(scope, receive, send)
+
+    def _observe(self, status: int, began: float) -> None:
+        metrics.observe(self._route, "POST", status, time.perf_counter() - began)
 
     async def _answer(self, request: Request) -> Response:
         try:

@@ -19,6 +19,8 @@ from starlette.types import Receive, Scope, Send
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import Credential, User
 from accounts.services import revoke_credential
+from controlplane import metrics
+from controlplane.middleware import ACCEPTABLE_ID
 from ingest import edge_asgi, tasks
 from ingest.edge_asgi import TelemetryEntry
 from ingest.models import Batch, Source
@@ -135,6 +137,33 @@ def _by_django(bearer: str, url: str, body: bytes, headers: dict[str, str]) -> A
 
 def _told(answer: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in answer.items() if key not in MOMENTS}
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("edge-7:41", True), ("no spaces", False), ("", False)]
+)
+async def test_both_doors_name_a_request_and_count_it_under_one_route(
+    door: Door, given: str, kept: bool
+) -> None:
+    asked = {"Batch-Id": "b", "X-Request-Id": given}
+    before = _counted()
+    own = await door.post(b"{}", **asked)
+    django = await sync_to_async(_by_django)(door.bearer, URL, b"{}", asked)
+    for answer in (own, django):
+        named = answer.headers["X-Request-Id"]
+        assert (named == given) is kept
+        assert ACCEPTABLE_ID.fullmatch(named)
+    assert _counted() == (before[0] + 1, before[1] + 1)
+
+
+def _counted() -> tuple[float, float]:
+    """Answers of 202 and of 200 under the route's name; the second delivery is the first again."""
+    labels = {"route": "ingest-requests", "method": "POST"}
+    found = [
+        metrics.registry.get_sample_value("orchid_http_requests_total", labels | {"status": one})
+        for one in ("202", "200")
+    ]
+    return found[0] or 0.0, found[1] or 0.0
 
 
 async def test_what_is_acknowledged_is_stored_as_it_came(door: Door, told: list[float]) -> None:
