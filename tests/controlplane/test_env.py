@@ -71,3 +71,60 @@ def test_a_pgmq_broker_gets_a_whole_connection_string() -> None:
     assert "host=/run/orchid" in found["conn_string"]
     assert found["init_extension"] is False
     assert "conn_string" not in env.broker_options("amqp://rabbit/")
+
+
+KEPT = {
+    "ORCHID_KEEP_REQUESTS_DAYS": ("requests_days", 30, 7),
+    "ORCHID_KEEP_STEPS_DAYS": ("steps_days", 35, 7),
+    "ORCHID_KEEP_HOURS_DAYS": ("hours_days", 400, 7),
+    "ORCHID_KEEP_RECEIPTS_DAYS": ("receipts_days", 2, 1),
+    "ORCHID_DIMENSION_VALUES": ("values", 100, 1),
+    "ORCHID_TENANTS": ("tenants", 50, 1),
+}
+
+
+@pytest.fixture
+def unset(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in KEPT:
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.usefixtures("unset")
+def test_what_came_in_is_kept_for_its_default_where_nothing_is_set() -> None:
+    assert vars(env.ingest()) == {field: default for field, default, _ in KEPT.values()}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_bound_of_ingest_is_taken_from_its_least_on(unset: pytest.MonkeyPatch, name: str) -> None:
+    field, _, least = KEPT[name]
+    others = {"ORCHID_KEEP_REQUESTS_DAYS": "7", "ORCHID_KEEP_STEPS_DAYS": "8"}
+    wanted = str(least + 1) if name == "ORCHID_KEEP_STEPS_DAYS" else str(least)
+    if name == "ORCHID_KEEP_HOURS_DAYS":
+        wanted = "8"  # hours are never dropped before their steps
+    for one, value in (others | {name: wanted}).items():
+        unset.setenv(one, value)
+    assert getattr(env.ingest(), field) == int(wanted)
+    unset.setenv(name, str(least - 1))
+    told = f"^{name} is {least - 1}; it must be at least {least}[.]$"
+    with pytest.raises(env.EnvironmentVariableError, match=told):
+        env.ingest()
+    unset.setenv(name, "some")
+    with pytest.raises(
+        env.EnvironmentVariableError, match=f"^{name} is 'some'; it must be a whole"
+    ):
+        env.ingest()
+
+
+@pytest.mark.parametrize(
+    ("requests", "steps", "hours"), [("30", "30", "400"), ("30", "29", "400"), ("30", "90", "60")]
+)
+def test_steps_outlive_requests_and_hours_outlive_steps(
+    unset: pytest.MonkeyPatch, requests: str, steps: str, hours: str
+) -> None:
+    unset.setenv("ORCHID_KEEP_REQUESTS_DAYS", requests)
+    unset.setenv("ORCHID_KEEP_STEPS_DAYS", steps)
+    unset.setenv("ORCHID_KEEP_HOURS_DAYS", hours)
+    told = f"KEEP_STEPS_DAYS is {steps}; .*REQUESTS_DAYS \\({requests}\\).*HOURS_DAYS \\({hours}\\)"
+    with pytest.raises(env.EnvironmentVariableError, match=told):
+        env.ingest()
