@@ -63,10 +63,8 @@ async def _refuse(scope: Scope, limit: int, send: Send) -> None:
 
 def _told(scope: Scope, limit: int) -> tuple[str, bytes]:
     """A page for whoever brings a file in a browser, else a problem document."""
-    problem = TooLarge(
-        "too_large",
-        f"A body may have {limit:,} bytes. `orchid ingest FILE` sends a file of any size, in parts.",
-    )
+    then = "`orchid ingest FILE` sends a file of any size, in parts."
+    problem = TooLarge("too_large", f"A body may have {limit:,} bytes. {then}")
     by_browser = "text/html" in Headers(scope=scope).get("Accept", "")
     if by_browser and not scope["path"].startswith(MACHINES):
         page = standing_alone(problem, "413.html")

@@ -4,7 +4,6 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-
 # Samples that were stored by batch become samples of a series, each at its batch's arrival.
 MOVE_SAMPLES = """
 INSERT INTO ingest_counterseries (source_id, model, name, labels, unit, kind, value, seen_at)
