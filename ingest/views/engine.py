@@ -10,7 +10,7 @@ from controlplane.errors import BadInput
 from controlplane.web import HtmxRequest, render_page, whole_number
 from ingest import selectors
 from ingest.charts import latency_plot
-from ingest.forms import MappingForm
+from ingest.forms.mapping import MappingForm
 from ingest.selectors.agreement import compared
 from ingest.selectors.engine_view import METHOD, engine_view, total_cost
 from ingest.selectors.routes import mappings, routes_of

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 from accounts.guard import Permission, page
 from controlplane.errors import NotFound
 from controlplane.web import HtmxRequest, paged, render_page
-from ingest.forms import SearchForm
+from ingest.forms.search import SearchForm
 from ingest.selectors.explorer import SEARCHED, Sought, explored, request_row, sought
 from ingest.selectors.lanes import lanes
 from ingest.selectors.waterfall import waterfall

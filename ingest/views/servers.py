@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.guard import Permission, may, page
 from controlplane.errors import BadInput, Conflict, Invalid
 from controlplane.web import HtmxRequest, render_page
-from ingest.forms import ServerForm
+from ingest.forms.servers import ServerForm
 from ingest.selectors import servers as selectors
 from ingest.selectors.figures import source_histograms
 from ingest.selectors.hidden import NEVER_TOLD, side_by_side

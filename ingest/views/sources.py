@@ -10,7 +10,7 @@ from accounts.guard import Permission, may, page
 from controlplane.errors import BadInput
 from controlplane.web import HtmxRequest, render_page
 from ingest import selectors
-from ingest.forms import UploadForm
+from ingest.forms.files import UploadForm
 from ingest.models import Source
 from ingest.selectors.dimensions import DimensionShown, dimensions
 from ingest.selectors.sources import Refusal

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.guard import Permission, may, page
 from controlplane.web import HtmxRequest, paged, render_page
 from ingest import services, trial_charts
-from ingest.forms import DeclareForm, TrialForm
+from ingest.forms.trials import DeclareForm, TrialForm
 from ingest.selectors import trials as reads
 from ingest.services.trials import declare, declared_of
 from policies import selectors as policies

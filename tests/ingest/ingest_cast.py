@@ -16,7 +16,8 @@ from ingest.models import Batch, TouchedTraces
 from ingest.services.derived import derive
 
 SLUG = "orchid-demo"
-RecordMaker = RollupMaker = Callable[..., dict[str, Any]]
+RecordMaker = Callable[..., dict[str, Any]]
+RollupMaker = Callable[..., dict[str, Any]]
 
 
 def token(kind: str, owner: User, slug: str = SLUG) -> str:

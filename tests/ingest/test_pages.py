@@ -79,7 +79,7 @@ def test_a_file_is_brought_in_by_the_form_and_the_same_file_is_the_same_batch(
 def test_a_file_too_large_for_a_browser_is_refused_with_the_command_that_takes_it(
     engineer: Client, monkeypatch: pytest.MonkeyPatch, recordings: Path
 ) -> None:
-    monkeypatch.setattr("ingest.forms.MAX_FILE", 100)
+    monkeypatch.setattr("ingest.forms.files.MAX_FILE", 100)
     with (recordings / "run1/trace/trace.json.7").open("rb") as file:
         form = {"file": file, "kind": "triton_trace", "source": "s"}
         answer = engineer.post(f"/products/{SLUG}/sources/upload/", form)
