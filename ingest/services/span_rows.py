@@ -1,5 +1,6 @@
 """Spans straight into their table: one COPY of ready bytes, a stage only where one came before."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from struct import pack
@@ -10,8 +11,8 @@ from django.db import connection
 from ingest.services.partitions import AHEAD, RETENTION
 from orchid.formats.otlp import Packed
 
-#: A span of a day of its own: (days since 1970, span).
-Dated = tuple[int, Packed]
+#: Spans of one day: (days since 1970, spans).
+Dated = tuple[int, Sequence[Packed]]
 #: Stores a block of rows; how many were new, or None for all.
 Insert = Callable[[Any, bytes], int | None]
 
@@ -47,12 +48,24 @@ def store_again(source_pk: int, spans: Sequence[Packed], now: datetime) -> int:
 
 def _store(source_pk: int, spans: Sequence[Packed], now: datetime, insert: Insert) -> int:
     first, last = _window(now)
-    usual = [(day, span) for span in spans if first <= (day := span.start_ns // _DAY_NS) <= last]
-    new = _insert(source_pk, usual, insert)
-    if len(usual) == len(spans):
-        return new
-    outside = [span for span in spans if not first <= span.start_ns // _DAY_NS <= last]
-    return new + _insert_outside(source_pk, outside, now, insert)
+    starts = [span.start_ns for span in spans]
+    if not starts:
+        return 0
+    day = min(starts) // _DAY_NS
+    if day == max(starts) // _DAY_NS and first <= day <= last:
+        return _insert(source_pk, ((day, spans),), insert)
+    return _store_by_day(source_pk, spans, now, insert)
+
+
+def _store_by_day(source_pk: int, spans: Sequence[Packed], now: datetime, insert: Insert) -> int:
+    first, last = _window(now)
+    usual: dict[int, list[Packed]] = defaultdict(list)
+    outside: list[Packed] = []
+    for span in spans:
+        day = span.start_ns // _DAY_NS
+        (usual[day] if first <= day <= last else outside).append(span)
+    new = _insert(source_pk, usual.items(), insert)
+    return new + (_insert_outside(source_pk, outside, now, insert) if outside else 0)
 
 
 def days_of(spans: Iterable[Packed], now: datetime) -> set[date]:
@@ -100,33 +113,34 @@ def _insert_outside(source_pk: int, spans: Sequence[Packed], now: datetime, inse
         )
         known = {(trace.bytes, _unsigned(span)) for trace, span in cursor.fetchall()}
     new = [span for span in spans if (span.trace_id, span.span_id) not in known]
-    return _insert(source_pk, [(day, span) for span in new], insert)
+    return _insert(source_pk, ((day, new),), insert)
 
 
 def _unsigned(span_id: int) -> bytes:
     return span_id.to_bytes(8, "big", signed=True)
 
 
-def _insert(source_pk: int, spans: Sequence[Dated], insert: Insert) -> int:
-    if not spans:
+def _insert(source_pk: int, dated: Iterable[Dated], insert: Insert) -> int:
+    """How many were new."""
+    filled = [one for one in dated if one[1]]
+    if not filled:
         return 0
     with connection.cursor() as cursor:
-        new = insert(cursor, binary_rows(source_pk, spans))
-    return len(spans) if new is None else new
+        new = insert(cursor, binary_rows(source_pk, filled))
+    return sum(len(spans) for _, spans in filled) if new is None else new
 
 
-def binary_rows(source_pk: int, spans: Iterable[Dated]) -> bytes:
+def binary_rows(source_pk: int, dated: Iterable[Dated]) -> bytes:
     """Rows as PostgreSQL's binary COPY takes them: a length before each value, no escapes."""
     parts = [_BEGIN]
-    heads: dict[int, bytes] = {}
     services: dict[str, bytes] = {}
-    for day, span in spans:
-        head = heads.get(day) or heads.setdefault(day, _head(source_pk, day))
-        service = services.get(span.service) or services.setdefault(
-            span.service, _text(span.service)
-        )
-        size = len(span.body).to_bytes(4, "big")
-        parts += (head, span.trace_id, _EIGHT, span.span_id, service, size, span.body)
+    for day, spans in dated:
+        head = _head(source_pk, day)
+        for span in spans:
+            body, name = span.body, span.service
+            service = services.get(name) or services.setdefault(name, _text(name))
+            size = len(body).to_bytes(4, "big")
+            parts += (head, span.trace_id, _EIGHT, span.span_id, service, size, body)
     parts.append(_END)
     return b"".join(parts)
 

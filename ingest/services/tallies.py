@@ -1,6 +1,6 @@
 """Adds what was stored to its source's tally, in the transaction that stores it."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from ingest.models import Batch, Source, SourceTally
+from ingest.models import Batch, SourceTally
 from ingest.services.stored import RejectedPiece, Stored
 
 #: Minutes that a rate is taken over, and one that is still running.
@@ -28,7 +28,7 @@ class Tally:
     repeated: int = 0
     rejected: int = 0
     dropped_text: int = 0
-    pieces: Iterable[RejectedPiece] = ()
+    pieces: Sequence[RejectedPiece] = ()
     batch: int | None = None
     received_at: datetime | None = None
     batches: int = 0
@@ -51,32 +51,63 @@ def add_batch(batch: Batch, stored: Stored, now: datetime | None = None) -> None
     _add_sequence(batch)
 
 
+# One statement and one round trip, since the sender of spans waits for it. The source is locked
+# first, as whatever else is stored of it does; what the row holds by minute is cut and added to.
+_ADD = """
+WITH source AS (
+    SELECT id FROM ingest_source WHERE id = %(source)s FOR NO KEY UPDATE
+)
+INSERT INTO ingest_sourcetally AS tally (
+    source_id, batches, stored, repeated, rejected, dropped_text, reasons, recent, lag_ms,
+    counted_at
+)
+SELECT id, %(batches)s, %(stored)s, %(repeated)s, %(rejected)s, %(dropped_text)s, '{}',
+       jsonb_build_object(%(minute)s::text, %(stored)s), %(lag_ms)s, %(at)s
+FROM source
+ON CONFLICT (source_id) DO UPDATE SET
+    batches = tally.batches + excluded.batches,
+    stored = tally.stored + excluded.stored,
+    repeated = tally.repeated + excluded.repeated,
+    rejected = tally.rejected + excluded.rejected,
+    dropped_text = tally.dropped_text + excluded.dropped_text,
+    recent = (
+        SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(tally.recent)
+        WHERE key::bigint > %(oldest)s
+    ) || jsonb_build_object(
+        %(minute)s::text, coalesce((tally.recent ->> %(minute)s::text)::bigint, 0) + %(stored)s
+    ),
+    lag_ms = excluded.lag_ms,
+    counted_at = excluded.counted_at
+"""
+
+
 def add(source_pk: int, tally: Tally, now: datetime | None = None) -> None:
     """Add to the source's row, under its lock: call it last in the transaction."""
     at = now or timezone.now()
-    Source.objects.select_for_update(no_key=True).only("pk").get(pk=source_pk)
-    row, _ = SourceTally.objects.get_or_create(source_id=source_pk)
-    row.batches += tally.batches
-    row.stored += tally.stored
-    row.repeated += tally.repeated
-    row.rejected += tally.rejected
-    row.dropped_text += tally.dropped_text
-    row.reasons = _reasons(row.reasons, tally, at)
-    row.recent = _recent(row.recent, tally.stored, at)
-    row.lag_ms = (at - (tally.received_at or at)) / timedelta(milliseconds=1)
-    row.counted_at = at
-    row.save()
+    minute = minute_of(at)
+    values: dict[str, Any] = {
+        "source": source_pk,
+        "batches": tally.batches,
+        "stored": tally.stored,
+        "repeated": tally.repeated,
+        "rejected": tally.rejected,
+        "dropped_text": tally.dropped_text,
+        "minute": str(minute),
+        "oldest": minute - KEPT_MINUTES,
+        "lag_ms": (at - (tally.received_at or at)) / timedelta(milliseconds=1),
+        "at": at,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, values)
+    if tally.pieces:
+        row = SourceTally.objects.only("reasons").get(source_id=source_pk)
+        row.reasons = _reasons(row.reasons, tally, at)
+        row.save(update_fields=["reasons"])
 
 
 def minute_of(at: datetime) -> int:
     """Whole minutes since 1970, the key of `recent`."""
     return int(at.timestamp()) // 60
-
-
-def _recent(recent: dict[str, int], stored: int, at: datetime) -> dict[str, int]:
-    oldest, this = minute_of(at) - KEPT_MINUTES, str(minute_of(at))
-    kept = {minute: count for minute, count in recent.items() if int(minute) > oldest}
-    return kept | {this: kept.get(this, 0) + stored}
 
 
 def _reasons(known: dict[str, Any], tally: Tally, at: datetime) -> dict[str, Any]:
