@@ -58,9 +58,10 @@ def packed(span: Any, service: str, inherited: Mapping[str, bytes]) -> tuple[Pac
     parent = span.parent_span_id
     if parent and len(parent) != _SPAN_ID_BYTES:
         raise SpanError(_bad_id("parent span id", parent, _SPAN_ID_BYTES))
-    _check_times(start, span.end_time_unix_nano)
-    given = list(span.attributes)
-    dropped = _strip(span, given, inherited) if given or inherited else 0
+    if not start <= (end := span.end_time_unix_nano) < _LATEST_NS:
+        raise SpanError(_bad_times(start, end))
+    given = span.attributes
+    dropped = _strip(span, given[:], inherited) if given or inherited else 0
     body = span.SerializeToString()
     # No name in it can be longer than all of it, so that most spans need no look at each.
     if len(body) > LONGEST_NAME and _shorten(span):
@@ -68,11 +69,8 @@ def packed(span: Any, service: str, inherited: Mapping[str, bytes]) -> tuple[Pac
     return Packed(trace_id, span_id, start, service, body), dropped
 
 
-def _check_times(start: int, end: int) -> None:
-    if start > end:
-        raise SpanError("the span ends before it starts")
-    if end >= _LATEST_NS:
-        raise SpanError("a time is out of range")
+def _bad_times(start: int, end: int) -> str:
+    return "the span ends before it starts" if start > end else "a time is out of range"
 
 
 def _bad_id(what: str, found: bytes, size: int) -> str:
