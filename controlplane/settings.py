@@ -209,6 +209,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = env.broker_options(ENV.broker_url)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "hall"
 CELERY_TASK_ROUTES = {
+    # Checks of servers stand in no line behind deliveries: when many wait, they matter most.
+    "ingest.poll_*": {"queue": "servers"},
     "ingest.*": {"queue": "ingest"},
     "gates.*": {"queue": "gates"},
     "releases.*": {"queue": "releases"},
@@ -216,7 +218,7 @@ CELERY_TASK_ROUTES = {
 # Named here, so that a worker started without -Q takes from all of them in turn.
 CELERY_TASK_QUEUES: dict[str, dict[str, str]] = {
     name: {"exchange": name, "routing_key": name}
-    for name in ("hall", "ingest", "gates", "releases")
+    for name in ("hall", "ingest", "servers", "gates", "releases")
 }
 CELERY_TASK_IGNORE_RESULT = True
 # A task is taken off the queue when it has ended, so a killed worker loses nothing.

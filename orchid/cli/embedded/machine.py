@@ -14,7 +14,7 @@ from orchid.cli.embedded.process import Child
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 # One queue a room, so that a long replay never stands before a rollback's tick.
-QUEUES = "hall,ingest,gates,releases,replay"
+QUEUES = "hall,ingest,servers,gates,releases,replay"
 DEMO_PRODUCT, DEMO_POOLS = "orchid-demo", ("six", "four")
 
 
