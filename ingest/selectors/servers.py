@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from controlplane.errors import NotFound
 from ingest.models import ServerChange, TritonServer
@@ -27,6 +29,9 @@ NEXT_STEPS = {
     ServerState.SLOW: "Look at the load of its host; a health answer does no work.",
     ServerState.LYING: "Take it out of traffic: it accepts requests and answers none.",
 }
+#: Checks that may be missed before a state is no longer believed.
+LATE_CHECKS = 4
+LATE_STEP = "Its checks are late: look whether a worker runs and keeps up, or check it now."
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,13 @@ class ServerRow:
     server: TritonServer
     findings: Sequence[Finding]
     expected: Sequence[Expected]
+    now: datetime
+
+    @property
+    def overdue(self) -> bool:
+        """Whether its checks have stopped, so that its state is what it was and not what it is."""
+        at, every_s = self.server.checked_at, self.server.poll_every_s
+        return at is not None and self.now - at > LATE_CHECKS * timedelta(seconds=every_s)
 
     @property
     def state(self) -> ServerState:
@@ -43,7 +55,7 @@ class ServerRow:
 
     @property
     def next_step(self) -> str:
-        return NEXT_STEPS[self.state]
+        return LATE_STEP if self.overdue else NEXT_STEPS[self.state]
 
     @property
     def told(self) -> list[Finding]:
@@ -61,7 +73,7 @@ class ServerRow:
             return "nothing"
         if any(one.breaks_manifest for one in self.findings):
             return "broken"
-        good = self.state in (ServerState.READY, ServerState.SLOW)
+        good = self.state in (ServerState.READY, ServerState.SLOW) and not self.overdue
         proven = bool(self.server.seen_models) and not self.unproven
         return "held" if good and proven else "unproven"
 
@@ -101,7 +113,7 @@ def _rows(product: Product) -> QuerySet[TritonServer]:
 
 def _row(server: TritonServer) -> ServerRow:
     findings = msgspec.convert(server.findings, list[Finding])
-    return ServerRow(server, findings, expected_of(server))
+    return ServerRow(server, findings, expected_of(server), timezone.now())
 
 
 def changes(server: TritonServer, limit: int = 20) -> list[ServerChange]:
