@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import ResolverMatch, reverse
 
 from accounts.guard import Permission, actor_of, permissions_in, products_with
 
@@ -21,12 +21,9 @@ PRODUCT_PAGES: tuple[tuple[str, str, Permission], ...] = (
     ("accounts:access", "Access", Permission.ADMINISTER),
 )
 
-# Pages that belong to a tab without lying under its address.
+# Rooms and pages that belong to a tab without lying under its address.
 BELONGS = {
-    "ingest:batches": "ingest:sources",
-    "ingest:batch": "ingest:sources",
-    "ingest:attempts": "ingest:sources",
-    "ingest:requests": "ingest:sources",
+    "ingest": "ingest:sources",
     "releases:rollout": "releases:overview",
     "releases:rollback": "releases:overview",
 }
@@ -60,5 +57,10 @@ def _item(request: HttpRequest, name: str, label: str, slug: str) -> NavItem:
     at_root = url.count("/") == 3  # the overview begins every other address
     current = request.path == url if at_root else request.path.startswith(url)
     match = request.resolver_match
-    belongs = match is not None and BELONGS.get(match.view_name) == name
+    belongs = match is not None and _tab_of(match) == name
     return NavItem(label, url, current or belongs)
+
+
+def _tab_of(match: ResolverMatch) -> str | None:
+    """The tab of a page by its own name, or by its room's."""
+    return BELONGS.get(match.view_name) or BELONGS.get(match.app_name)
