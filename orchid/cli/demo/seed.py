@@ -26,9 +26,16 @@ def seed(api: Api, recordings: Path) -> list[Json]:
 
 
 def files_of(run: Path) -> Iterator[Path]:
-    """Its files in a steady order, the client's own log last: it names what the others tell."""
+    """Its files in the order of the run, the client's own log last: it names what the others tell.
+
+    A counter grows from what was sampled before the run to what was sampled after it.
+    """
     files = [path for path in run.rglob("*") if path.is_file()]
-    return iter(sorted(files, key=lambda path: (kind_of(path) == "client_log", path)))
+    return iter(sorted(files, key=_order))
+
+
+def _order(file: Path) -> tuple[bool, bool, Path]:
+    return kind_of(file) == "client_log", "-before" not in file.name, file
 
 
 def origin_of(run: Path) -> Origin:
