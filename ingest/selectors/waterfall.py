@@ -1,5 +1,6 @@
 """The picture of one request: lanes on one axis, and the rows of the table that says the same."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ _COLUMNS = (
     Column("Duration ms", numeric=True),
     Column("Clock"),
 )
+STEPS = 6  # of the axis, about
+MARK_WIDTH = 2.0
 _KEY = {
     "call": "client's call",
     "other": "not broken down",
@@ -65,16 +68,26 @@ class Waterfall:
         return [(kind, words) for words, kind in told.items()]
 
 
-def waterfall(found: Sequence[Lane], ticks: int = 5) -> Waterfall:
+def waterfall(found: Sequence[Lane]) -> Waterfall:
     """Lanes on one axis; one without wall time begins at the arrival, and says that it does."""
     placed = [lane.offset_ms or 0.0 for lane in found]
     left = min([0.0, *placed])
     right = max((start + lane.end_ms for start, lane in zip(placed, found, strict=True)), default=0)
-    width = max(right - left, 0.001)
+    step = _step(max(right - left, 0.001))
+    left = math.floor(left / step) * step
+    steps = max(math.ceil((right - left) / step), 1)
+    width = steps * step
     drawn = [DrawnLane(lane, list(_shapes(lane, left, width))) for lane in found]
-    axis = [f"{left + width * step / (ticks - 1):,.0f}" for step in range(ticks)]
+    axis = [f"{left + step * each:,.10g}" for each in range(steps + 1)]
     rows = [row for lane in found for row in _rows(lane)]
     return Waterfall(drawn, axis, Table("Every phase and its clock", _COLUMNS, rows))
+
+
+def _step(width_ms: float) -> float:
+    """1, 2, 2.5 or 5 times a power of ten, so that the axis has four to eight steps or so."""
+    rough = width_ms / STEPS
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= rough * 0.999)
 
 
 def _shapes(lane: Lane, left: float, width: float) -> Iterator[Drawn]:
@@ -87,11 +100,15 @@ def _shapes(lane: Lane, left: float, width: float) -> Iterator[Drawn]:
             max(round(bar.duration_ms / width * 1000, 2), 1.5),
         )
     for mark in lane.marks:
-        yield Drawn(mark.name, "mark", round((zero + mark.at_ms) / width * 1000, 2), 2.0)
+        at = (zero + mark.at_ms) / width * 1000
+        yield Drawn(mark.name, "mark", round(min(at, 1000 - MARK_WIDTH), 2), MARK_WIDTH)
 
 
 def _rows(lane: Lane) -> Iterable[Sequence[str]]:
+    """Starts stand where the picture has them: after the arrival, for a lane that is placed."""
+    zero = lane.offset_ms or 0.0
     for bar in lane.bars:
-        yield lane.title, bar.name, f"{bar.start_ms:,.3f}", f"{bar.duration_ms:,.3f}", lane.clock
+        start = f"{zero + bar.start_ms:,.3f}"
+        yield lane.title, bar.name, start, f"{bar.duration_ms:,.3f}", lane.clock
     for mark in lane.marks:
-        yield lane.title, mark.name, f"{mark.at_ms:,.3f}", "a moment", lane.clock
+        yield lane.title, mark.name, f"{zero + mark.at_ms:,.3f}", "a moment", lane.clock

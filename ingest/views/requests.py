@@ -13,6 +13,7 @@ from ingest.forms.search import SearchForm
 from ingest.selectors.explorer import SEARCHED, Sought, explored, request_row, sought
 from ingest.selectors.lanes import lanes
 from ingest.selectors.waterfall import waterfall
+from orchid.engine.outcome import COUNTERS
 from policies import selectors as policies
 
 
@@ -41,6 +42,7 @@ def one_request(request: HtmxRequest, slug: str, day: str, pk: int) -> HttpRespo
         "product": product,
         "found": found,
         "row": found.row,
+        "counted": [name for name in COUNTERS if name in found.row.populations],
         "waterfall": waterfall(lanes(found)),
     }
     return render_page(request, "ingest/request.html", None, context)
