@@ -42,7 +42,10 @@ class TrialForm(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > MAX_FILE:
-            raise forms.ValidationError(f"This file has {file.size} bytes; split it.")
+            raise forms.ValidationError(
+                f"This file has {file.size:,} bytes and a browser may bring {MAX_FILE:,}. "
+                "Compress it with gzip, or bring it in parts."
+            )
         return file
 
     def source_key(self) -> SourceKey:

@@ -31,7 +31,10 @@ ENGINE_SILENT = {
     "timed_out": "The time was over before an engine began, or its trace is not here.",
     "failed": "The engine was not reached, or its trace is not here.",
 }
-NO_TRACE = "No trace of it has come: sampled away, not sent, or sent without the attempt's id."
+NO_TRACE = (
+    "No trace of it is here: it comes later, was sampled away, or lacks the attempt's id as its "
+    "request id."
+)
 
 
 @dataclass(frozen=True)

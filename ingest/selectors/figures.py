@@ -17,6 +17,13 @@ from policies.models import Product
 
 NANOSECONDS, MICROSECONDS = 1e6, 1e3  # of a millisecond
 FAILURE, FINISHED = "nv_inference_request_failure", "vllm:request_success_total"
+#: Triton's reasons of a failure as a person reads them.
+REASONS = {
+    "other": "failed for another reason",
+    "backend": "failed in the backend",
+    "rejected": "refused by the queue's rules",
+    "canceled": "cancelled",
+}
 
 Grown = dict[tuple[str, str], Increase]  # by name and labels
 
@@ -205,6 +212,12 @@ class EngineCounts:
     source: Source
     model: str
     ended: Mapping[str, int]
+
+    @property
+    def ended_words(self) -> str:
+        """The most frequent first, and what was never counted too: `answered 248, cancelled 0`."""
+        told = sorted(self.ended.items(), key=lambda pair: (-pair[1], pair[0]))
+        return ", ".join(f"{REASONS.get(name, name)} {count:,}" for name, count in told)
 
 
 def engine_counts(product: Product, since: datetime | None = None) -> list[EngineCounts]:

@@ -14,9 +14,12 @@ def traffic_plot(trace: ArrivalTrace, windows: Sequence[Window]) -> Plot | None:
     """Rate over time, or mean lengths over time; None for lengths without arrivals."""
     if trace.holds == TraceHolds.ARRIVALS:
         width_s = trace.rates["width_s"]
-        at = [place * width_s for place in range(len(trace.rates["counts"]))]
-        rates = [count / width_s for count in trace.rates["counts"]]
-        return _over_time({"Arrivals": (at, rates)}, "Arrivals a second", f"{width_s:g} s")
+        # The trace ends inside its last step, whose mean would look like a fall of the rate.
+        counts = trace.rates["counts"][:-1] or trace.rates["counts"]
+        at = [place * width_s for place in range(len(counts))]
+        rates = [count / width_s for count in counts]
+        steps = f"{width_s:g} s; the unfinished last one is left out"
+        return _over_time({"Arrivals": (at, rates)}, "Arrivals a second", steps)
     if trace.holds == TraceHolds.RATES:
         starts = [window.start_s for window in windows]
         lines = {"Rate": (starts, [window.rate_per_s or 0.0 for window in windows])}
@@ -73,7 +76,7 @@ def _over_time(lines: dict[str, tuple[list[float], list[float]]], title: str, wi
         title=f"{title} over time",
         figure_json=json.dumps({"data": data, "layout": layout}, allow_nan=False),
         table=Table(f"{title} over time", columns, rows),
-        note=f"By {width}.{cut}",
+        note=f"Each step is the mean of {width}.{cut}",
     )
 
 

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.guard import Permission, may, page
 from controlplane.web import HtmxRequest, paged, render_page, whole_number
 from ingest import selectors, services
+from ingest.selectors.batch_counts import told_counts
 from policies import selectors as policies
 
 
@@ -29,9 +30,11 @@ def batches(request: HtmxRequest, slug: str) -> HttpResponse:
 @page(Permission.VIEW)
 def batch(request: HtmxRequest, slug: str, batch_pk: int) -> HttpResponse:
     product = policies.product(slug)
+    found = selectors.batch_of(product, pk=batch_pk)
     context = {
         "product": product,
-        "batch": selectors.batch_of(product, pk=batch_pk),
+        "batch": found,
+        "counts": told_counts(found),
         "may_ingest": may(request.actor, Permission.INGEST, slug),
     }
     return render_page(request, "ingest/batch.html", "ingest/_batch.html", context)
