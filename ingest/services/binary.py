@@ -5,7 +5,6 @@ of each type. A text is never parsed again, a number is eight bytes instead of i
 """
 
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import lru_cache
 from struct import pack
 from typing import Any, NamedTuple
@@ -17,7 +16,10 @@ HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 TRAILER = b"\xff\xff"
 NULL = b"\xff\xff\xff\xff"
 _TEXT_OID = 25
-_POSITIVE, _GROUP = 0, 4
+#: A `numeric` has figures in groups of four around its point, after four numbers that say how.
+_GROUP, _BASE, _HEAD, _POSITIVE = 4, 10_000, 4, 0
+#: For parts of 64 bits that can still be summed, and for the largest amount that 64 attempts state.
+_GROUPS, _MOST_GROUPS = 5, 9
 _NO_TEXTS = pack("!iiii", 12, 0, 0, _TEXT_OID)
 #: Days and microseconds are counted from 2000-01-01.
 DAY_ZERO, MICROSECOND_ZERO = 10_957, 946_684_800_000_000
@@ -42,24 +44,25 @@ def boolean(value: bool | None) -> bytes:
 
 def texts(values: Sequence[str]) -> bytes:
     """An array of texts."""
+    if len(values) == 1:
+        data = values[0].encode()
+        return _before_only(len(data)) + data
     if not values:
         return _NO_TEXTS
     inside = b"".join(map(text, values))
     return pack("!iiiiii", 20 + len(inside), 1, 0, _TEXT_OID, len(values), 1) + inside
 
 
-def numeric(value: Decimal) -> bytes:
-    """A number from 0 on; its digits go in groups of four around the point."""
-    whole, _, fraction = f"{value:f}".partition(".")
-    before, after = _padded(len(whole)), _padded(len(fraction))
-    figures = whole.zfill(before) + fraction.ljust(after, "0")
-    digits = [int(figures[at : at + _GROUP]) for at in range(0, before + after, _GROUP)]
-    head = (len(digits), before // _GROUP - 1, _POSITIVE, len(fraction))
-    return pack(f"!ihhHH{len(digits)}h", 8 + 2 * len(digits), *head, *digits)
+@lru_cache(maxsize=1024)
+def _before_only(size: int) -> bytes:
+    """What an array of one text has before the text itself, which has so many bytes."""
+    return pack("!iiiiiii", 24 + size, 1, 0, _TEXT_OID, 1, 1, size)
 
 
-def _padded(length: int) -> int:
-    return -(-length // _GROUP) * _GROUP
+@lru_cache(maxsize=1 << 14)
+def length(size: int) -> bytes:
+    """What stands before a value of so many bytes."""
+    return size.to_bytes(4)
 
 
 class Numbers(NamedTuple):
@@ -70,22 +73,42 @@ class Numbers(NamedTuple):
     unknown: NDArray[np.bool_] | None = None
 
 
-def numbers(columns: Sequence[Numbers], count: int) -> list[bytes]:
-    """The columns' numbers row by row. Rows with the same unknowns are written together."""
-    pattern = np.zeros(count, dtype=np.int64)
+def numerics(parts: NDArray[Any], places: int, unknown: NDArray[np.bool_] | None = None) -> Numbers:
+    """A column of `numeric`: numbers from 0 on, in whole parts of which one has 10**places.
+
+    The server drops the zeros before a number, so all are written equally wide.
+    """
+    after = -(-places // _GROUP)
+    groups = _GROUPS if parts.dtype == np.int64 else _MOST_GROUPS
+    left = parts * 10 ** (after * _GROUP - places)
+    table = np.empty((len(parts), _HEAD + groups), dtype=np.int16)
+    table[:, :_HEAD] = groups, groups - after - 1, _POSITIVE, places
+    for place in reversed(range(_HEAD, _HEAD + groups)):
+        left, table[:, place] = left // _BASE, left % _BASE
+    return Numbers(f"({_HEAD + groups},)>i2", table, unknown)
+
+
+def numbers(columns: Sequence[Numbers], sizes: NDArray[Any]) -> list[bytes]:
+    """The columns' numbers row by row, and the size of the text that comes after each row's.
+
+    Rows with the same unknowns are written together.
+    """
+    pattern = np.zeros(len(sizes), dtype=np.int64)
     for place, column in enumerate(columns):
         if column.unknown is not None:
             pattern |= column.unknown.astype(np.int64) << place
-    written: list[bytes] = [b""] * count
+    written: list[bytes] = [b""] * len(sizes)
     for missing in np.unique(pattern).tolist():
         rows = np.flatnonzero(pattern == missing)
-        data, width = _written(columns, rows, missing)
+        data, width = _written(columns, sizes, rows, missing)
         for at, row in enumerate(rows.tolist()):
             written[row] = data[at * width : (at + 1) * width]
     return written
 
 
-def _written(columns: Sequence[Numbers], rows: NDArray[Any], missing: int) -> tuple[bytes, int]:
+def _written(
+    columns: Sequence[Numbers], sizes: NDArray[Any], rows: NDArray[Any], missing: int
+) -> tuple[bytes, int]:
     form = _form(tuple(column.form for column in columns), missing)
     table = np.empty(len(rows), dtype=form)
     for place, column in enumerate(columns):
@@ -93,6 +116,7 @@ def _written(columns: Sequence[Numbers], rows: NDArray[Any], missing: int) -> tu
         if not missing >> place & 1:
             table[f"n{place}"] = form[f"v{place}"].itemsize
             table[f"v{place}"] = column.values[rows]
+    table["size"] = sizes[rows]
     return table.tobytes(), form.itemsize
 
 
@@ -103,4 +127,4 @@ def _form(forms: tuple[str, ...], missing: int) -> np.dtype[Any]:
         fields.append((f"n{place}", ">i4"))
         if not missing >> place & 1:
             fields.append((f"v{place}", form))
-    return np.dtype(fields)
+    return np.dtype([*fields, ("size", ">i4")])

@@ -4,18 +4,21 @@ What a row says in words is the same for all lines of one shape, so it is writte
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ingest.services import binary
-from ingest.services.binary import Numbers, numbers
-from orchid.engine.rollup import TEU_STEP, USD_STEP
+from ingest.services.binary import Numbers
 from orchid.engine.segments import segment_key
 from orchid.engine.tally import Tally, Told
-from orchid.engine.wire.lines import Lines, Shape
+from orchid.engine.wire.amounts import TEU_PARTS, USD_PARTS
+from orchid.engine.wire.lines import Lines
+from orchid.engine.wire.shapes import Shape
 
 _WORDS = (
     "product_id",
@@ -45,8 +48,9 @@ _FIGURES = {
     "max_output_tokens": ">i4",
     "output_tokens": ">i4",
 }
-_TEXTS = ("request_id", "tenant", "teu", "cost_usd", "attempt_ids", "decision", "attempts")
-COLUMNS = (*_WORDS, *_MOMENTS, *_FIGURES, *_TEXTS)
+_AMOUNTS = ("teu", "cost_usd")
+_TEXTS = ("request_id", "tenant", "attempt_ids", "decision", "attempts")
+COLUMNS = (*_WORDS, *_MOMENTS, *_FIGURES, *_AMOUNTS, *_TEXTS)
 IDENTITY = ("request_id", "day")
 #: A row's id is its batch's with its own place in it.
 MOST_IN_A_BATCH = 1 << 20
@@ -63,26 +67,25 @@ class RowWriter:
     tally: Tally
     count: int = 0
     _words: list[bytes] = field(default_factory=list)
+    _segments: dict[str, bytes] = field(default_factory=dict)
 
-    def rows(self, lines: Lines, told: Told) -> list[bytes]:
+    def rows(self, lines: Lines, told: Told) -> bytes:
         """One for each line, in their order."""
         for shape in self.tally.shapes[len(self._words) :]:
             self._words.append(_FIELDS + self._written(shape))
-        words = [self._words[code] for code in told.codes]
-        return [
-            b"".join(parts)
-            for parts in zip(words, self._numbers(told), *_texts(lines, told), strict=True)
-        ]
+        words = map(self._words.__getitem__, told.codes.tolist())
+        ids = [one.request_id.encode() for one in lines.requests]
+        numbers = self._numbers(lines, told, np.array(list(map(len, ids))))
+        return b"".join(chain.from_iterable(zip(words, numbers, ids, *_texts(lines), strict=True)))
 
-    def _numbers(self, told: Told) -> list[bytes]:
-        count = len(told.codes)
+    def _numbers(self, lines: Lines, told: Told, sizes: NDArray[np.int64]) -> list[bytes]:
         first = self.batch_pk * MOST_IN_A_BATCH + self.count
-        self.count += count
+        self.count += len(sizes)
         if self.count > MOST_IN_A_BATCH:
             raise ValueError(f"a batch holds {MOST_IN_A_BATCH} records at most")
         columns = [
             Numbers(">i4", told.arrived_us // _DAY_US - binary.DAY_ZERO),
-            Numbers(">i8", np.arange(first, first + count)),
+            Numbers(">i8", np.arange(first, first + len(sizes))),
             Numbers(">i8", told.arrived_us - binary.MICROSECOND_ZERO),
             Numbers(">i8", told.populations),
             Numbers(">f8", told.deadline_ms),
@@ -90,17 +93,15 @@ class RowWriter:
         for name, form in _FIGURES.items():
             values = told.numbers[name]
             columns.append(Numbers(form, values, np.isnan(values)))
-        return numbers(columns, count)
+        unreserved = [one is None or one.teu is None for one in lines.decisions]
+        columns.append(binary.numerics(told.teu, TEU_PARTS.places, np.array(unreserved)))
+        columns.append(binary.numerics(told.usd, USD_PARTS.places))
+        return binary.numbers(columns, sizes)
 
     def _written(self, shape: Shape) -> bytes:
         facts = shape.facts
-        words = (
-            shape.digest or "",
-            shape.cohort,
-            shape.tenant_class,
-            facts.class_,
-            _json(shape.segment),
-            segment_key(dict(self.tally.dims_of(shape.segment))),
+        before = (shape.digest or "", shape.cohort, shape.tenant_class, facts.class_)
+        after = (
             facts.action,
             shape.route,
             shape.reason,
@@ -112,47 +113,34 @@ class RowWriter:
             (
                 binary.bigint(self.product_pk),
                 binary.integer(shape.publication),
-                *map(binary.text, words),
+                *map(binary.text, before),
+                self._segment(shape.segment),
+                *map(binary.text, after),
                 *map(binary.boolean, truths),
             )
         )
 
+    def _segment(self, segment: Mapping[str, str]) -> bytes:
+        """As it was sent, and the key of what it is counted under."""
+        sent = json.dumps(segment, separators=(",", ":"), ensure_ascii=False)
+        if sent not in self._segments:
+            counted = segment_key(dict(self.tally.dims_of(segment)))
+            self._segments[sent] = binary.text(sent) + binary.text(counted)
+        return self._segments[sent]
 
-def _texts(lines: Lines, told: Told) -> tuple[list[bytes], ...]:
-    """The last columns, each for all lines."""
+
+def _texts(lines: Lines) -> tuple[Iterable[bytes], ...]:
+    """What comes after a request's id, piece by piece, each for all lines."""
     return (
-        [binary.text(one.request_id) for one in lines.requests],
         [_tenant(one.tenant or "") for one in lines.requests],
-        [
-            binary.NULL if one is None or one.teu is None else _teu(parts)
-            for one, parts in zip(lines.decisions, told.teu.tolist(), strict=True)
-        ],
-        [_usd(parts) for parts in told.usd.tolist()],
         [binary.texts([one.attempt_id for one in tried]) for tried in lines.attempts],
-        [_raw(one.decision) for one in lines.requests],
-        [_raw(one.attempts) for one in lines.requests],
+        map(binary.length, map(len, lines.decided)),
+        lines.decided,
+        map(binary.length, map(len, lines.tried)),
+        lines.tried,
     )
-
-
-def _raw(value: Any) -> bytes:
-    data = bytes(value)
-    return len(data).to_bytes(4) + data
-
-
-def _json(segment: Any) -> str:
-    return json.dumps(segment, separators=(",", ":"), ensure_ascii=False)
 
 
 @lru_cache(maxsize=1 << 14)
 def _tenant(name: str) -> bytes:
     return binary.text(name)
-
-
-@lru_cache(maxsize=1 << 16)
-def _teu(parts: int) -> bytes:
-    return binary.numeric(parts * TEU_STEP)
-
-
-@lru_cache(maxsize=1 << 16)
-def _usd(parts: int) -> bytes:
-    return binary.numeric(parts * USD_STEP)

@@ -27,8 +27,9 @@ from orchid.engine.line_columns import Mask
 from orchid.engine.rollup import step_of
 from orchid.engine.tally import Tally
 from orchid.engine.wire.glance import Glance, glance
-from orchid.engine.wire.lines import Lines, Shape, read_lines
+from orchid.engine.wire.lines import Lines, read_lines
 from orchid.engine.wire.records import Rejected
+from orchid.engine.wire.shapes import Shape
 from policies.models import Product, Revision
 from policies.selectors import document_of
 
@@ -122,7 +123,7 @@ class _Reading:
         #: Request ids with their days since the epoch, in order.
         self.identities: list[tuple[str, int]] = []
         self._met: set[tuple[str, int]] = set()
-        self._fine: set[int] = set()
+        self._fine: set[Shape] = set()
 
     def rows(self) -> Iterator[bytes]:
         """Read the body from its beginning and count it; rows of its sound records, each once."""
@@ -132,7 +133,7 @@ class _Reading:
         for some in read_lines(self.body, unread):
             lines = self._first_of_each(self._acceptable(some))
             if lines.numbers:
-                yield b"".join(writer.rows(lines, self.tally.add(lines)))
+                yield writer.rows(lines, self.tally.add(lines))
         self.rejected += [
             RejectedPiece(line=one.line, code=one.code, field=one.field, message=one.message)
             for one in unread
@@ -153,11 +154,10 @@ class _Reading:
 
     def _all_fine(self, lines: Lines) -> bool:
         """The common case at the price of a set: shapes are few, and times lie close together."""
-        for shape in {id(shape): shape for shape in lines.shapes}.values():
-            if id(shape) not in self._fine:
-                if self._refusal_of(shape) is not None:
-                    return False
-                self._fine.add(id(shape))
+        for shape in set(lines.shapes) - self._fine:
+            if self._refusal_of(shape) is not None:
+                return False
+            self._fine.add(shape)
         times = lines.arrived_us
         return not times or (min(times) in self.kept and max(times) in self.kept)
 

@@ -12,7 +12,7 @@ from ingest.models import Batch, RollupDelta
 from ingest.services.dimensions import MANIFEST, ROUTE, capped_served
 from ingest.states import RollupBy
 from orchid.engine.clocks import CLOCK_OF_GATE, LatencyBound
-from orchid.engine.rollup import RollupKey, Sums, TenantKey
+from orchid.engine.rollup import RollupKey, Sums, TenantKey, merged
 from orchid.engine.rollup_bytes import Sheet, pack
 from orchid.engine.segments import segment_key
 from policies.models import GateBound, Product
@@ -56,9 +56,8 @@ def append_deltas(
     for key, one in sums.items():
         route, manifest = served.value_of(ROUTE, key.route), served.value_of(MANIFEST, key.manifest)
         place = placed_cell(key._replace(route=route, manifest=manifest))
-        placed.setdefault(place, Sums()).merge(one)
-    for tenant_key, one in tenant_sums.items():
-        placed.setdefault(placed_tenant(tenant_key), Sums()).merge(one)
+        placed[place] = merged(placed[place], one) if place in placed else one
+    placed |= {placed_tenant(key): one for key, one in tenant_sums.items()}
     append(product, batch.pk, placed)
 
 

@@ -6,7 +6,6 @@ Sums are of whole parts (`rollup.parts_of`): microseconds, bytes, tokens, millio
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -15,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchid.engine.clocks import Clocks
-from orchid.engine.rollup import EXACT, FIGURES, USD_STEP, parts_of
-from orchid.engine.wire.lines import Lines, amount
+from orchid.engine.rollup import FIGURES
+from orchid.engine.wire.amounts import TEU_PARTS, USD_PARTS, amount
+from orchid.engine.wire.lines import Lines
 
 Floats = NDArray[np.float64]
 #: 64 bits, or Python's own numbers where an absurd amount needs them.
@@ -36,9 +36,7 @@ _PLAIN = (
     "max_output_tokens",
 )
 _SUMMED = ("queue_ms", "live_token_ms", "transfer_bytes", "preemptions")
-_OF_ATTEMPT = (*_SUMMED, "cancel_requested_ms", "released_ms")
 _TEU = ("teu_predicted", "teu_observed")
-_plain_of, _work_of = attrgetter(*_PLAIN), attrgetter(*_OF_ATTEMPT)
 
 
 class Known(NamedTuple):
@@ -60,7 +58,7 @@ class LineColumns(NamedTuple):
 
 def numbers_of(lines: Lines) -> dict[str, Floats]:
     """The plain numbers of the requests by name, NaN for what is unknown."""
-    return dict(zip(_PLAIN, _table(map(_plain_of, lines.requests), len(_PLAIN)), strict=True))
+    return {name: _column(name, lines.requests) for name in _PLAIN}
 
 
 def columns_of(lines: Lines, numbers: Mapping[str, Floats]) -> LineColumns:
@@ -79,8 +77,8 @@ def columns_of(lines: Lines, numbers: Mapping[str, Floats]) -> LineColumns:
             _or_infinite(numbers["deadline_ms"]),
         ),
         figures,
-        _wholes([_teu_parts(text) for text in decided]),
-        _wholes([_priced_parts(attempts) for attempts in lines.attempts]),
+        _wholes(TEU_PARTS.of(decided)),
+        _wholes(_priced_parts(lines.attempts)),
     )
 
 
@@ -102,9 +100,9 @@ def joined(parts: Sequence[LineColumns]) -> LineColumns:
     )
 
 
-def _table(rows: Iterable[tuple[Any, ...]], width: int) -> Floats:
-    """Columns of numbers, NaN for None."""
-    return np.array(list(rows), dtype=np.float64).reshape(-1, width).T
+def _column(name: str, objects: Iterable[Any]) -> Floats:
+    """A field of each as a number, NaN for None."""
+    return np.array(list(map(attrgetter(name), objects)), dtype=np.float64)
 
 
 def _or_infinite(column: Floats) -> Floats:
@@ -121,16 +119,13 @@ def _worked(attempts: Sequence[tuple[Any, ...]]) -> dict[str, Known]:
     """What the attempts of each request add up to."""
     tried = list(chain.from_iterable(attempts))
     sizes = np.fromiter(map(len, attempts), dtype=np.int64, count=len(attempts))
-    of_attempts = dict(
-        zip(_OF_ATTEMPT, _table(map(_work_of, tried), len(_OF_ATTEMPT)), strict=True)
-    )
-    each = {name: _known(name, of_attempts[name]) for name in _SUMMED}
-    taken = of_attempts["released_ms"] - of_attempts["cancel_requested_ms"]
+    each = {name: _known(name, _column(name, tried)) for name in _SUMMED}
+    taken = _column("released_ms", tried) - _column("cancel_requested_ms", tried)
     each["cancel_to_release_ms"] = _known("cancel_to_release_ms", np.maximum(taken, 0.0))
     for name in _TEU:
-        texts = [getattr(attempt, name) for attempt in tried]
+        texts = list(map(attrgetter(name), tried))
         told = np.array([text is not None for text in texts], dtype=np.bool_)
-        each[name] = Known(_wholes([_teu_parts(text) for text in texts]), told)
+        each[name] = Known(_wholes(TEU_PARTS.of(texts)), told)
     return {name: _by_request(known, sizes) for name, known in each.items()}
 
 
@@ -148,36 +143,23 @@ def _by_request(known: Known, sizes: Wholes) -> Known:
     return Known(parts, told)
 
 
-def _priced_parts(attempts: tuple[Any, ...]) -> int:
-    """Dollars that the attempts of a request stated, as `outcome.priced_usd` sums them."""
-    if len(attempts) == 1:
-        (only,) = attempts
-        return _usd_parts(only.external_usd if only.cost_usd is None else only.cost_usd)
-    stated = [one.external_usd if one.cost_usd is None else one.cost_usd for one in attempts]
+def _priced_parts(attempts: Sequence[tuple[Any, ...]]) -> list[int]:
+    """Dollars that the attempts of each request stated, as `outcome.priced_usd` sums them."""
+    return [
+        USD_PARTS[_stated_usd(tried[0])] if len(tried) == 1 else _summed_parts(tried)
+        for tried in attempts
+    ]
+
+
+def _summed_parts(attempts: tuple[Any, ...]) -> int:
+    stated = map(_stated_usd, attempts)
     total = sum((amount(text) for text in stated if text is not None), Decimal(0))
-    return _in_steps(total, USD_STEP)
+    return USD_PARTS.exactly(total)
 
 
-def _usd_parts(text: str | None) -> int:
-    return 0 if text is None else _usd_parts_of(text)
-
-
-def _teu_parts(text: str | None) -> int:
-    return 0 if text is None else _teu_parts_of(text)
-
-
-@lru_cache(maxsize=1 << 17)
-def _teu_parts_of(text: str) -> int:
-    return parts_of("teu_predicted", amount(text))
-
-
-@lru_cache(maxsize=1 << 17)
-def _usd_parts_of(text: str) -> int:
-    return _in_steps(amount(text), USD_STEP)
-
-
-def _in_steps(value: Decimal, step: Decimal) -> int:
-    return int(EXACT.divide(EXACT.quantize(value, step), step))
+def _stated_usd(attempt: Any) -> str | None:
+    stated: str | None = attempt.external_usd if attempt.cost_usd is None else attempt.cost_usd
+    return stated
 
 
 def _wholes(values: list[int]) -> Wholes:

@@ -27,7 +27,8 @@ from orchid.engine.outcome import BIT_OF, bits_of
 from orchid.engine.rollup import RollupKey, Sums, TenantKey
 from orchid.engine.standing import Facts, Standing, standing_of
 from orchid.engine.sums_of_groups import UNCOUNTED, Grouping, Summed, sums_of_groups
-from orchid.engine.wire.lines import Lines, Shape
+from orchid.engine.wire.lines import Lines
+from orchid.engine.wire.shapes import Shape
 
 Dims = tuple[tuple[str, str], ...]
 
@@ -43,7 +44,7 @@ class Numbered(dict[Any, int]):
 class Told(NamedTuple):
     """What the rows of some lines need to know, in their order."""
 
-    codes: list[int]
+    codes: Wholes
     numbers: Mapping[str, Floats]
     populations: Wholes
     deadline_ms: Floats
@@ -94,7 +95,7 @@ class Tally:
     tenant_of: Callable[[str], str]
     #: The distinct shapes so far; the codes of lines are places in it.
     shapes: list[Shape] = field(default_factory=list)
-    _codes: dict[int, int] = field(default_factory=dict)
+    _codes: dict[Shape, int] = field(default_factory=dict)
     _cells: Numbered = field(default_factory=Numbered)
     _streams: Numbered = field(default_factory=Numbered)
     _digests: Numbered = field(default_factory=Numbered)
@@ -116,7 +117,7 @@ class Tally:
         tenants = [self._tenants[self.tenant_of(one.tenant or "")] for one in lines.requests]
         self._added.append(_Added(codes, np.array(tenants, dtype=np.int64), populations, columns))
         return Told(
-            codes.tolist(),
+            codes,
             numbers,
             populations,
             np.minimum(judged.deadline_ms, columns.at.deadline_ms),
@@ -219,14 +220,13 @@ class Tally:
         }
 
     def _codes_of(self, shapes: Sequence[Shape]) -> Wholes:
-        """By identity: `shapes` keeps each alive, and two alike only mean one row more here."""
+        """A shape is its object: two that are alike only mean one row more here."""
         known = self._codes
-        for number, shape in {id(shape): shape for shape in shapes}.items():
-            if number not in known:
-                known[number] = len(self.shapes)
-                self.shapes.append(shape)
-                self._rows.append(self._judge(shape))
-        return np.array([known[id(shape)] for shape in shapes], dtype=np.int64)
+        for shape in [one for one in dict.fromkeys(shapes) if one not in known]:
+            known[shape] = len(self.shapes)
+            self.shapes.append(shape)
+            self._rows.append(self._judge(shape))
+        return np.array(list(map(known.__getitem__, shapes)), dtype=np.int64)
 
     def _judge(self, shape: Shape) -> tuple[Any, ...]:
         digest = shape.digest or ""

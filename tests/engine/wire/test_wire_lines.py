@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchid.engine.outcome import facts_of, served_manifest, served_route
-from orchid.engine.wire.lines import BLOCK, Lines, amount, read_lines
+from orchid.engine.wire.amounts import amount
+from orchid.engine.wire.lines import BLOCK, Lines, read_lines
 from orchid.engine.wire.records import (
     AttemptRecord,
     DecisionRecord,
