@@ -7,7 +7,7 @@ replay counts in bulk can't differ.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,12 @@ class LatencyBound:
         short = f"{self.max_ms:g}"
         exact = short if float(short) == self.max_ms else repr(self.max_ms).removesuffix(".0")
         return f"{self.clock}<={exact}"
+
+    @classmethod
+    def of(cls, key: str) -> Self:
+        """The bound that a key names."""
+        clock, _, max_ms = key.partition("<=")
+        return cls(clock, float(max_ms))
 
     @property
     def population(self) -> str:

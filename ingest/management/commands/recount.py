@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from ingest.selectors.recount import recount
+from ingest.selectors.recounted import NOT_IN_ROWS
 from policies.selectors import product as product_named
 
 _SHOWN = 20
@@ -28,6 +29,9 @@ class Command(BaseCommand):
         told = f"{found.requests} requests in {found.steps} steps"
         if found.left_out:
             told += f"; {found.left_out} steps were counted by an edge itself and left out"
+        for name in sorted(found.late_bounds):
+            told += f"; {name} came while they were counted and is not compared"
+        told += f"; not in rows and so not compared: {', '.join(NOT_IN_ROWS)}"
         if found.differences:
             raise CommandError(f"{told}: {len(found.differences)} figures differ.")
         self.stdout.write(f"{told}: the rollups say the same.")
