@@ -41,10 +41,12 @@ def sweep() -> None:
 
 @shared_task(name="ingest.compact")
 def compact() -> None:
-    """Merge the deltas of finished steps."""
+    """Merge the deltas of finished steps, and rank the tenants of what was counted."""
     from ingest.services.compaction import compact as merge_deltas
+    from ingest.services.tenants import rank_tenants
 
     merge_deltas(timezone.now())
+    rank_tenants(timezone.now())
 
 
 @shared_task(name="ingest.keep_days")

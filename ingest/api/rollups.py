@@ -70,6 +70,10 @@ class RollupOut(serializers.Serializer[RollupSeen]):
     route = serializers.CharField(source="row.route")
     manifest = serializers.CharField(source="row.manifest")
     tenant = serializers.CharField(source="row.tenant")
+    tenant_since = serializers.DateTimeField(
+        allow_null=True,
+        help_text="Since when this tenant is counted by its name; of before some may lie in other.",
+    )
     records = serializers.IntegerField(source="row.records")
     counters = serializers.DictField(child=serializers.IntegerField(), source="row.counters")
     percentiles = PercentileOut(many=True)

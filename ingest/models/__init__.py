@@ -18,6 +18,8 @@ from ingest.models.rollups import (
     RollupHour,
     RollupStep,
     RollupStream,
+    TenantNote,
+    TenantRanking,
 )
 from ingest.models.routes import EngineRoute
 from ingest.models.servers import ServerChange, TritonServer
@@ -31,10 +33,10 @@ __all__ = [
     "Batch",
     "ClientCall",
     "CounterSample",
+    "CounterSeries",
     "DimensionValue",
     "EdgeRollup",
     "EdgeStep",
-    "CounterSeries",
     "EngineAttempt",
     "EngineHeader",
     "EngineModel",
@@ -50,6 +52,8 @@ __all__ = [
     "Source",
     "SourceBoot",
     "SourceTally",
+    "TenantNote",
+    "TenantRanking",
     "TouchedTraces",
     "Trial",
     "TritonServer",

@@ -6,6 +6,7 @@ manifest, or a tenant). All cells of one stream and step lie in one sheet of byt
 """
 
 from django.db import models
+from django.utils import timezone
 
 from ingest.states import CountedBy, RollupBy
 from policies.models import Product
@@ -55,13 +56,14 @@ class RollupCell(models.Model):
 class DimensionValue(models.Model):
     """A value that a dimension of a product keeps under its own name; beyond a cap it is `other`.
 
-    The route, the manifest and the tenant of a request are capped like dimensions.
+    The route, the manifest and the tenant of a request are capped like dimensions. A tenant's place
+    may go to one with more traffic; of what came before `kept_since` some may lie in `other`.
     """
 
     product = models.ForeignKey(Product, models.PROTECT, related_name="+")
     dimension = models.CharField(max_length=40)
     value = models.CharField(max_length=128)
-    first_seen_at = models.DateTimeField(auto_now_add=True)
+    kept_since = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
@@ -69,6 +71,24 @@ class DimensionValue(models.Model):
                 fields=["product", "dimension", "value"], name="dimension_value_once"
             ),
         ]
+
+
+class TenantNote(models.Model):
+    """How many requests of one counted batch each tenant had, until the ranking has them."""
+
+    product = models.ForeignKey(Product, models.PROTECT, related_name="+")
+    batch_id = models.BigIntegerField(unique=True)
+    # Requests by tenant.
+    requests = models.JSONField()
+
+
+class TenantRanking(models.Model):
+    """The tenants of a product with the most traffic of late (`orchid.engine.most_frequent`)."""
+
+    product = models.OneToOneField(Product, models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+    # By tenant: requests at most, and how many of them may be others'; faded to the moment `at`.
+    held = models.JSONField(default=dict)
 
 
 class RollupDelta(models.Model):

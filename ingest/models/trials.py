@@ -17,7 +17,8 @@ class Trial(models.Model):
 
     product = models.ForeignKey(Product, models.PROTECT, related_name="+")
     source = models.ForeignKey(Source, models.PROTECT, related_name="trials")
-    batch = models.ForeignKey(Batch, models.PROTECT, related_name="+")
+    # Its receipt, until that is forgotten.
+    batch = models.ForeignKey(Batch, models.SET_NULL, null=True, related_name="+")
     # Of the unpacked file: the same content is the same trial.
     sha256 = models.CharField(max_length=64)
     format = models.CharField(max_length=32)
@@ -56,7 +57,7 @@ class ArrivalTrace(models.Model):
 
     product = models.ForeignKey(Product, models.PROTECT, related_name="+")
     source = models.ForeignKey(Source, models.PROTECT, related_name="arrival_traces")
-    batch = models.ForeignKey(Batch, models.PROTECT, related_name="+")
+    batch = models.ForeignKey(Batch, models.SET_NULL, null=True, related_name="+")
     sha256 = models.CharField(max_length=64)
     format = models.CharField(max_length=32)
     title = models.CharField(max_length=128)

@@ -18,7 +18,8 @@ SPAN = timedelta(days=1)
 class DimensionShown:
     """A dimension: values kept of so many at most, and requests that fell into `other`.
 
-    `kept` leaves out the values that documents name, which are kept beyond any bound.
+    `kept` leaves out the values that documents name, which are kept beyond any bound. `changed_at`
+    is since when the newest of the kept ones is counted by its name.
     """
 
     dimension: str
@@ -26,16 +27,19 @@ class DimensionShown:
     most: int
     others: int
     requests: int
+    changed_at: datetime | None
 
 
 def dimensions(product: Product, now: datetime) -> list[DimensionShown]:
     """Every dimension that keeps a value or lost one, over the last day, by name."""
-    kept = Counter(
-        DimensionValue.objects.filter(product=product).values_list("dimension", flat=True)
-    )
+    values = DimensionValue.objects.filter(product=product).order_by("kept_since")
+    rows = list(values.values_list("dimension", "kept_since"))
+    kept, changed_at = Counter(name for name, _ in rows), dict(rows)
     requests, others = _counted(product, now - SPAN, now)
     return [
-        DimensionShown(name, kept[name], most_of(name), others[name], requests[name])
+        DimensionShown(
+            name, kept[name], most_of(name), others[name], requests[name], changed_at.get(name)
+        )
         for name in sorted(kept.keys() | others.keys())
     ]
 

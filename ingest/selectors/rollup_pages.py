@@ -10,9 +10,10 @@ from django.db import connection
 
 from controlplane.errors import BadInput
 from controlplane.web import CursorPage
-from ingest.models import RollupStream
+from ingest.models import DimensionValue, RollupStream
 from ingest.selectors.percentiles import SHOWN, Percentile, percentile_of
 from ingest.selectors.rollups import RollupRow, cells_of, pieces, row_of
+from ingest.services.dimensions import TENANT
 from ingest.states import RollupBy
 from orchid.engine.rollup import Figure, Sums, maximum_of, mean_of
 from policies.models import Product
@@ -79,6 +80,8 @@ class RollupSeen:
     place: Place
     stream: RollupStream
     row: RollupRow
+    #: Of a tenant that is kept by name: since when; of before some may lie in `other`.
+    tenant_since: datetime | None = None
 
     @property
     def percentiles(self) -> list[Percentile]:
@@ -100,9 +103,10 @@ def rollup_page(product: Product, asked: Asked, cursor: str, now: datetime) -> C
     """One page, newest first by (time, stream, cell). Raises BadInput for a cursor not of ours."""
     streams = {stream.pk: stream for stream in _streams(product, asked)}
     before = _decoded(cursor) if cursor else None
+    since = _kept_since(product) if asked.by == RollupBy.TENANT else {}
     rows: list[RollupSeen] = []
     for at in _steps(list(streams), asked, before, now):
-        found = sorted(_seen(streams, at), key=lambda row: row.place, reverse=True)
+        found = sorted(_seen(streams, at, since), key=lambda row: row.place, reverse=True)
         rows += [row for row in found if before is None or row.place < before]
         if len(rows) > SIZE:
             break
@@ -135,7 +139,14 @@ def _steps(
         return [at.astimezone(UTC) for (at,) in cursor.fetchall()]
 
 
-def _seen(streams: dict[int, RollupStream], at: datetime) -> Iterator[RollupSeen]:
+def _kept_since(product: Product) -> dict[str, datetime]:
+    kept = DimensionValue.objects.filter(product=product, dimension=TENANT)
+    return dict(kept.values_list("value", "kept_since"))
+
+
+def _seen(
+    streams: dict[int, RollupStream], at: datetime, since: dict[str, datetime]
+) -> Iterator[RollupSeen]:
     found: dict[Place, Sums] = {}
     until = at + timedelta(microseconds=1)
     for stream, step_at, sheet in pieces(list(streams), at, until, last_hour=at):
@@ -144,7 +155,8 @@ def _seen(streams: dict[int, RollupStream], at: datetime) -> Iterator[RollupSeen
     cells = cells_of({cell for _, _, cell in found})
     for place, sums in found.items():
         step_at, stream, cell = place
-        yield RollupSeen(place, streams[stream], row_of(step_at, cells[cell], sums))
+        row = row_of(step_at, cells[cell], sums)
+        yield RollupSeen(place, streams[stream], row, since.get(row.tenant))
 
 
 def _bound(row: RollupRow, key: str) -> BoundShown:

@@ -3,7 +3,8 @@
 A sender may put anything into a dimension, and each combination of values is a rollup of its own.
 So each dimension of a product keeps its first values, up to a bound, and counts the rest together
 as `other`. A first sight is a row: every worker reads the same ones, and a lock lets one worker at
-a time add to them. Values that a document of the product names are kept beyond any bound.
+a time add to them. Values that a document of the product names are kept beyond any bound. Tenants
+come like other values and give way to tenants with more traffic (`tenants.py`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -97,11 +98,20 @@ def _kept(product: Product, seen: set[Named], lock: int) -> frozenset[Named]:
     stored = _stored(product)
     new = {pair for pair in seen - free - stored if pair[1] not in ("", OTHER)}
     if _with_room(new, stored):
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [lock, product.pk % 2**31])
+        _lock(product, lock)
         stored = _stored(product)
         stored |= _add(product, _with_room(new - stored, stored))
     return free | stored
+
+
+def hold_values(product: Product) -> None:
+    """Let nobody else change the values of dimensions until the transaction ends."""
+    _lock(product, _SEGMENTS_LOCK)
+
+
+def _lock(product: Product, lock: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [lock, product.pk % 2**31])
 
 
 def _stored(product: Product) -> set[Named]:

@@ -5,6 +5,7 @@ changes a figure; the same key with other content is refused and never replaces 
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from ingest.services.edge_steps import claim
 from ingest.services.partitions import EDGE_ROLLUPS, ensure_rollup_days, is_kept
 from ingest.services.rollups import Cell, Placed, Stream, append, stream_ids
 from ingest.services.stored import RejectedPiece, Stored
+from ingest.services.tenants import note_tenants
 from ingest.states import CountedBy, RollupBy
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.rollup import Sums, step_of
@@ -70,6 +72,7 @@ def store(batch: Batch, body: bytes) -> Stored:
     sound, refused = _sound(batch, [Given(*one) for one in parsed.rollups])
     new, duplicates, other = _new(batch, sound)
     append(batch.product, batch.pk, _placed(batch.product, new))
+    note_tenants(batch.product, batch.pk, _traffic(new))
     counts = {
         "rollups": len(parsed.rollups),
         "inserted": len(new),
@@ -206,6 +209,14 @@ def _placed(product: Product, new: Sequence[Given]) -> dict[Placed, Sums]:
         cell = _cell(one.rollup, caps, served)
         placed.setdefault((one.stream, one.step_at, cell), Sums()).merge(one.rollup.sums())
     return placed
+
+
+def _traffic(new: Sequence[Given]) -> Counter[str]:
+    """Requests by tenant, by its own name."""
+    requests: Counter[str] = Counter()
+    for one in new:
+        requests[one.rollup.tenant or ""] += one.rollup.records
+    return requests
 
 
 def _cell(rollup: RollupRecord, caps: Capped, served: Capped) -> Cell:

@@ -20,6 +20,7 @@ from ingest.services.partitions import AHEAD, RETENTION, ensure_days
 from ingest.services.request_rows import COLUMNS, IDENTITY, RowWriter
 from ingest.services.rollups import append_deltas, bounds_of
 from ingest.services.stored import RejectedPiece, Stored
+from ingest.services.tenants import note_tenants
 from ingest.states import CountedBy
 from orchid.engine.clocks import LatencyBound
 from orchid.engine.document.model import PolicyDocument
@@ -45,7 +46,9 @@ def store(batch: Batch, body: bytes) -> Stored:
     reading = _reading(batch, body)
     with connection.cursor() as cursor:
         new = copy_new(cursor, "ingest_request", COLUMNS, IDENTITY, reading.rows)
-    append_deltas(batch.product, batch, *reading.tally.sums(_chosen(reading, new)))
+    chosen = _chosen(reading, new)
+    append_deltas(batch.product, batch, *reading.tally.sums(chosen))
+    note_tenants(batch.product, batch.pk, reading.tally.traffic(chosen))
     inserted = len(reading.identities) if new is None else len(new)
     counts = {"records": reading.records, "inserted": inserted}
     counts["duplicates"] = reading.records - inserted

@@ -114,7 +114,7 @@ class Tally:
         )
         populations |= np.where(has_gaps(columns.at), judged.if_gaps, 0)
         populations = np.where(judged.counted, populations, 0)
-        tenants = [self._tenants[self.tenant_of(one.tenant or "")] for one in lines.requests]
+        tenants = [self._tenants[one.tenant or ""] for one in lines.requests]
         self._added.append(_Added(codes, np.array(tenants, dtype=np.int64), populations, columns))
         return Told(
             codes,
@@ -148,6 +148,16 @@ class Tally:
             self._by_tenant(summed, started_s, stream, tenants),
         )
 
+    def traffic(self, chosen: Mask | None = None) -> dict[str, int]:
+        """How many of the same lines each tenant has, by its own name."""
+        if not self._added:
+            return {}
+        all_of = self._together()
+        counted = self._judged(all_of.codes).counted
+        some = all_of.tenants[counted if chosen is None else counted & chosen]
+        counts = np.bincount(some, minlength=len(self._tenants)).tolist()
+        return {name: count for name, count in zip(self._tenants, counts, strict=True) if count}
+
     def _by_key(self, summed: Summed, started_s: Wholes, cell: Wholes) -> dict[RollupKey, Sums]:
         grouping = Grouping(_paired(cell, started_s))
         cells = list(self._cells)
@@ -161,7 +171,10 @@ class Tally:
         self, summed: Summed, started_s: Wholes, stream: Wholes, tenants: Wholes
     ) -> dict[TenantKey, Sums]:
         """A request of nobody is in no sums of a tenant."""
-        names, streams = list(self._tenants), list(self._streams)
+        kept = Numbered()
+        kept_as = [kept[self.tenant_of(name)] for name in self._tenants]
+        tenants = np.array(kept_as, dtype=np.int64)[tenants]
+        names, streams = list(kept), list(self._streams)
         named = np.array([bool(name) for name in names], dtype=np.bool_)[tenants]
         if not named.any():
             return {}
