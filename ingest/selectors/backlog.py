@@ -1,6 +1,7 @@
 """What is stored and not counted, by source, and what never arrived."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from django.conf import settings
 from django.db.models import Count, F, Max, Min, Sum
 from django.db.models.functions import Coalesce, Greatest
 
-from ingest.models import Batch, SourceBoot
+from ingest.models import Batch, SourceBoot, TouchedTraces
 from ingest.states import BatchStatus
 from policies.models import Product
 
@@ -27,26 +28,40 @@ class Backlog:
 
 @dataclass(frozen=True)
 class InboxState:
-    """How full the inbox of a product is against the bound past which senders must wait."""
+    """How full the inbox of a product is against the bounds past which senders must wait.
+
+    `held_bytes` are of what waits and of what is set aside.
+    """
 
     waiting: int
     bound: int
     oldest_at: datetime | None
     set_aside: int
+    held_bytes: int
+    bytes_bound: int
 
     @property
     def full(self) -> bool:
-        return self.waiting >= self.bound
+        return self.waiting >= self.bound or self.held_bytes >= self.bytes_bound
 
 
 def inbox_state(product: Product) -> InboxState:
     """Counts over the two partial indexes of what is not counted; never over the whole inbox."""
     mine = Batch.objects.filter(product=product)
     waiting = mine.filter(status=BatchStatus.RECEIVED).aggregate(
-        count=Count("pk"), oldest=Min("received_at")
+        count=Count("pk"), oldest=Min("received_at"), size=Coalesce(Sum("size"), 0)
     )
-    aside = mine.filter(status=BatchStatus.SET_ASIDE).count()
-    return InboxState(waiting["count"], settings.INBOX.product_batches, waiting["oldest"], aside)
+    aside = mine.filter(status=BatchStatus.SET_ASIDE).aggregate(
+        count=Count("pk"), size=Coalesce(Sum("size"), 0)
+    )
+    return InboxState(
+        waiting["count"],
+        settings.INBOX.product_batches,
+        waiting["oldest"],
+        aside["count"],
+        waiting["size"] + aside["size"],
+        settings.INBOX.product_bytes,
+    )
 
 
 def backlogs(product: Product) -> dict[int, Backlog]:
@@ -56,6 +71,8 @@ def backlogs(product: Product) -> dict[int, Backlog]:
     for (source, boot), parts in by_boot.items():
         missing[source] += _correction(source, boot, parts)
     waiting = _summed(by_boot, BatchStatus.RECEIVED)
+    for source, bodies in _unread_bodies(product):
+        waiting[source] += bodies
     aside = _summed(by_boot, BatchStatus.SET_ASIDE)
     return {
         source: Backlog(waiting[source], aside[source], max(0, missing[source]))
@@ -87,6 +104,12 @@ def _summed(by_boot: dict[tuple[int, str], Parts], status: BatchStatus) -> dict[
     for (source, _), parts in by_boot.items():
         counts[source] += parts[status]["count"] if status in parts else 0
     return counts
+
+
+def _unread_bodies(product: Product) -> Iterable[tuple[int, int]]:
+    """By source, bodies of spans whose attempts are not worked out yet."""
+    rows = TouchedTraces.objects.filter(source__product=product).values("source_id")
+    return rows.annotate(bodies=Count("pk")).values_list("source_id", "bodies")
 
 
 def _missing_counted(product: Product) -> dict[int, int]:

@@ -6,13 +6,10 @@ from django.db.models import Exists, OuterRef, Q
 
 from ingest.models import Batch, ClientCall
 from ingest.services.partitions import RECEIPTS, RETENTION
-from ingest.states import EDGE_KINDS, BatchStatus, SourceKind
+from ingest.states import EDGE_KINDS, BatchStatus
 
 #: A tick deletes so many; the next one goes on.
 ROUND = 5_000
-
-# Trials and recorded traffic are evidence, which keeps its delivery.
-_KEPT = (SourceKind.TRIAL, SourceKind.ARRIVALS)
 
 
 def forget_receipts(now: datetime) -> int:
@@ -20,15 +17,17 @@ def forget_receipts(now: datetime) -> int:
 
     Edges deliver each second and send again within minutes; a file may be brought again by hand.
     What comes later still is counted once, by the ids of its records. A delivery set aside goes
-    when its arrivals are past what is kept: a try would store nothing any more.
+    when its arrivals are past what is kept: a try would store nothing any more. A trial and
+    recorded traffic stay without their receipts, and are known by their content.
     """
     done = Q(status=BatchStatus.DONE)
     of_edges = done & Q(kind__in=EDGE_KINDS, done_at__lt=now - RECEIPTS)
     of_files = done & Q(done_at__lt=now - RETENTION)
     aside = Q(status=BatchStatus.SET_ASIDE, received_at__lt=now - RETENTION)
-    over = Batch.objects.filter(of_edges | of_files | aside).exclude(kind__in=_KEPT)
+    over = Batch.objects.filter(of_edges | of_files | aside)
     # A log's calls may be younger than its receipt, and name it.
     over = over.exclude(Exists(ClientCall.objects.filter(batch=OuterRef("pk"))))
     keys = list(over.order_by("pk").values_list("pk", flat=True)[:ROUND])
-    gone, _ = Batch.objects.filter(pk__in=keys).delete()
-    return gone
+    # Without their bodies, which may be large where nobody could count them.
+    _, gone = Batch.objects.filter(pk__in=keys).only("pk").delete()
+    return gone.get("ingest.Batch", 0)

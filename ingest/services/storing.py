@@ -94,14 +94,22 @@ def created(row: dict[str, Any], delivery: Delivery, digest: str) -> bool:
         return False
     for place, over in ((delivery.slug, row["own_over"]), ("all products", row["all_over"])):
         if over:
-            waiting = f"{row['batches']} batches with {row['bytes']} bytes"
-            raise TooMany(
-                "inbox_full",
-                f"The inbox of {place} is over its bound ({waiting} of {delivery.slug} wait to be"
-                " counted); send this one again after the seconds of Retry-After.",
-                headers=retry_after(3, 10),
-            )
+            raise TooMany("inbox_full", _full(place, row, delivery), headers=retry_after(3, 10))
     return True
+
+
+def _full(place: str, row: dict[str, Any], delivery: Delivery) -> str:
+    waiting = f"{row['batches']} batches with {row['bytes'] - row['aside']} bytes"
+    told = (
+        f"The inbox of {place} is over its bound ({waiting} of {delivery.slug} wait to be"
+        " counted); send this one again after the seconds of Retry-After."
+    )
+    if row["aside"]:
+        told += (
+            f" {row['aside']} bytes of {delivery.slug} were set aside and take room until somebody"
+            f" tries them again on its Sources page, or for {settings.INGEST.requests_days} days."
+        )
+    return told
 
 
 def again(row: dict[str, Any]) -> bool:
@@ -112,20 +120,29 @@ def again(row: dict[str, Any]) -> bool:
     return row["id"] is None and not row["own_over"] and not row["all_over"]
 
 
+# What is set aside takes room on the disk as what waits does, and keeps no place in the queue.
 # Deliveries at the same moment don't see each other, so a bound may be passed by as many. An empty
 # inbox takes any batch. A source that was seen this second is not written again, so that deliveries
 # of one sender don't wait for each other; a declared anchor is kept until another is declared.
 STORE: LiteralString = """
 WITH known AS (
     SELECT id, sha256 FROM ingest_batch WHERE product_id = %(product)s AND batch_id = %(batch_id)s
-), own AS (
+), waiting AS (
     SELECT count(*) AS batches, coalesce(sum(size), 0) AS bytes
     FROM ingest_batch WHERE status = 'received' AND product_id = %(product)s
+), aside AS (
+    SELECT coalesce(sum(size) FILTER (WHERE product_id = %(product)s), 0) AS bytes,
+           coalesce(sum(size), 0) AS all_bytes
+    FROM ingest_batch WHERE status = 'set_aside'
+), own AS (
+    SELECT waiting.batches, waiting.bytes + aside.bytes AS bytes, aside.bytes AS aside
+    FROM waiting, aside
 ), every AS (
-    SELECT count(*) AS batches, coalesce(sum(size), 0) AS bytes
+    SELECT count(*) AS batches,
+           coalesce(sum(size), 0) + (SELECT all_bytes FROM aside) AS bytes
     FROM ingest_batch WHERE status = 'received'
 ), room AS (
-    SELECT own.batches, own.bytes,
+    SELECT own.batches, own.bytes, own.aside,
            own.batches >= %(product_batches)s
                OR own.bytes > 0 AND own.bytes + %(size)s > %(product_bytes)s AS own_over,
            every.batches >= %(all_batches)s

@@ -109,6 +109,23 @@ def test_a_full_inbox_asks_to_wait_and_takes_more_once_it_is_counted(
     assert edge.records(record()).status_code == 202
 
 
+def test_what_is_set_aside_takes_room_and_no_place_in_the_queue(
+    edge: Sender, record: RecordMaker, settings: Any
+) -> None:
+    edge.records(record())
+    Batch.objects.update(status="set_aside")
+    size = Batch.objects.get().size
+    settings.INBOX = replace(settings.INBOX, product_batches=1, product_bytes=size * 3 // 2)
+    answer = edge.records(record())
+    assert (answer.status_code, answer.json()["code"]) == (429, "inbox_full")
+    told = answer.json()["detail"]
+    assert f"{size} bytes of orchid-demo were set aside" in told
+    assert "0 batches with 0 bytes" in told
+    assert "or for 30 days" in told
+    settings.INBOX = replace(settings.INBOX, product_batches=1, product_bytes=3 * size)
+    assert edge.records(record()).status_code == 202
+
+
 def test_a_batch_that_is_stored_is_acknowledged_again_by_a_full_inbox(
     edge: Sender, record: RecordMaker, settings: Any
 ) -> None:

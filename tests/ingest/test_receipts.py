@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from ingest import tasks
-from ingest.models import Batch, ClientCall, RequestRow
+from ingest.models import Batch, ClientCall, RequestRow, Trial
 from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
@@ -77,3 +77,21 @@ def test_a_logs_calls_go_with_retention_and_its_receipt_after_them(
     ClientCall.objects.update(sent_at=timezone.now() - timedelta(days=31))
     tasks.forget_receipts()
     assert (Batch.objects.count(), ClientCall.objects.count()) == (0, 0)
+
+
+def test_a_trial_outlives_its_receipt_and_is_known_again_by_its_content(
+    ci: Sender, data: Path
+) -> None:
+    file = data / "trials/perf/perf_analyzer_inception_graphdef.csv"
+    ci.file(file, "kind=trial&source=lab")
+    count_waiting()
+    aged(days=29)
+    tasks.forget_receipts()
+    assert Batch.objects.count() == 1
+    aged(days=31)
+    tasks.forget_receipts()
+    assert not Batch.objects.exists()
+    assert Trial.objects.get().batch is None
+    ci.file(file, "kind=trial&source=lab")
+    count_waiting()
+    assert (Trial.objects.count(), Batch.objects.get().counts["duplicates"]) == (1, 1)
