@@ -21,7 +21,7 @@ from accounts.models import Credential, User
 from accounts.services import revoke_credential
 from controlplane import metrics
 from controlplane.middleware import ACCEPTABLE_ID
-from ingest import edge_asgi, tasks
+from ingest import edge_store, tasks
 from ingest.edge_asgi import TelemetryEntry
 from ingest.models import Batch, Source
 from policies.models import Product
@@ -204,7 +204,7 @@ async def test_a_revoked_credential_is_refused_as_soon_as_it_is_asked_for_again(
 ) -> None:
     assert (await door.post(b"", **{"Batch-Id": "a"})).status_code == 202
     await sync_to_async(_revoke)()
-    monkeypatch.setattr(edge_asgi, "BELIEVED_S", 0.0)
+    monkeypatch.setattr(edge_store, "BELIEVED_S", 0.0)
     assert (await door.post(b"", **{"Batch-Id": "b"})).status_code == 401
 
 
@@ -226,7 +226,7 @@ async def test_who_brings_no_token_and_who_reads_is_left_to_django(door: Door) -
 async def test_a_database_that_is_not_there_is_503(
     bearer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edge_asgi, "WAIT_S", 0.2)
+    monkeypatch.setattr(edge_store, "WAIT_S", 0.2)
     entry = TelemetryEntry(_teapot, "host=/nowhere dbname=none")
     app = Starlette(routes=list(entry.routes()))
     transport = httpx.ASGITransport(app=app)
