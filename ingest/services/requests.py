@@ -16,6 +16,7 @@ from ingest.models import Batch
 from ingest.services.copying import Identity, copy_new
 from ingest.services.dimensions import Capped, capped
 from ingest.services.edge_steps import claim
+from ingest.services.garbage import uncollected
 from ingest.services.partitions import AHEAD, RETENTION, ensure_days
 from ingest.services.request_rows import COLUMNS, IDENTITY, RowWriter
 from ingest.services.rollups import append_deltas, bounds_of
@@ -41,6 +42,7 @@ _DAY_US = 86_400_000_000
 _Step = tuple[str, datetime]
 
 
+@uncollected()
 def store(batch: Batch, body: bytes) -> Stored:
     """Store what is new of an NDJSON body; each refused line is named and loses no neighbour."""
     reading = _reading(batch, body)
