@@ -2,10 +2,11 @@
 
 The objects are those of the recorded run, with other ids in each copy. A file of two gigabytes is
 cut, delivered and counted by one process of its own, so that what it holds at most is the memory
-of the sender and of the worker together.
+of the sender and of the worker together. SIZE_MB=300 in the environment takes a smaller file.
 """
 
 import json
+import os
 import re
 import resource
 import subprocess
@@ -27,6 +28,7 @@ RECORDED = Path(__file__).parents[2] / "examples/recordings/run1/trace"
 DOCUMENT = Path(__file__).parents[2] / "examples/orchid-demo/generation-1.yaml"
 MB = 1024 * 1024
 MOST_MB = 400
+FULL_MB = 2048
 _ID = re.compile(rb'"(?:parent_)?id":(\d+)')
 
 
@@ -34,7 +36,7 @@ def run(smoke: bool) -> Iterable[Line]:
     yield _reading(2 if smoke else 32, 2 if smoke else 9)
     with tempfile.TemporaryDirectory(prefix="orchid-bench-") as place:
         file = Path(place) / "trace.json"
-        megabytes = 6 if smoke else 2048
+        megabytes = 6 if smoke else int(os.environ.get("SIZE_MB", FULL_MB))
         with file.open("wb") as opened:
             for piece in recorded(megabytes * MB):
                 opened.write(piece)
