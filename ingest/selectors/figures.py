@@ -215,9 +215,10 @@ class EngineCounts:
 
     @property
     def ended_words(self) -> str:
-        """The most frequent first, and what was never counted too: `answered 248, cancelled 0`."""
+        """The most frequent first; of Triton's reasons only those that were counted."""
         told = sorted(self.ended.items(), key=lambda pair: (-pair[1], pair[0]))
-        return ", ".join(f"{REASONS.get(name, name)} {count:,}" for name, count in told)
+        shown = [pair for pair in told if pair[1] or pair[0] not in REASONS]
+        return ", ".join(f"{REASONS.get(name, name)} {count:,}" for name, count in shown)
 
 
 def engine_counts(product: Product, since: datetime | None = None) -> list[EngineCounts]:
