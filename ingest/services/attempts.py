@@ -7,7 +7,6 @@ import msgspec
 from django.db import connection
 
 from ingest.models import EngineAttempt, Source
-from orchid.formats.triton_epochs import by_time
 from orchid.formats.triton_objects import TODAY
 from orchid.formats.triton_phases import Trace, ending, exclusive_ns, phases
 
@@ -38,8 +37,7 @@ def facts_of(trace: Trace, its_children: Iterable[Trace], *, composite: bool) ->
     """What the events of an execution come to, by column."""
     found = phases(trace)
     ordered = [
-        event if event[0] in TODAY else (kept(event[0]), event[1])
-        for event in sorted(trace.events, key=by_time)
+        event if event[0] in TODAY else (kept(event[0]), event[1]) for event in trace.ordered
     ]
     return {
         "attempt_id": kept(trace.request_id),

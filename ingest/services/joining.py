@@ -82,7 +82,7 @@ def _unite(
     trace: Trace, rows: list[EngineAttempt], waiting: EngineHeader | None
 ) -> list[Execution]:
     """The executions of one number: this part's events with those of the rows, by epoch."""
-    events = {*trace.events, *(event for row in rows for event in _events(row))}
+    events = [*trace.events, *(event for row in rows for event in _events(row))]
     found = []
     for epoch in epochs(events):
         held = [row for row in rows if _within(row, epoch)]

@@ -6,20 +6,17 @@ comes back to the same number sooner without a new run being named.
 """
 
 from collections.abc import Iterable
-from operator import itemgetter
 
-from orchid.formats.triton_phases import Trace
+from orchid.formats.triton_phases import Trace, by_time
 
 Event = tuple[str, int]
 Span = tuple[int, int]
 
 APART_NS = 3_600_000_000_000
-#: In order of time, and by name where two stamps are of one moment.
-by_time = itemgetter(1, 0)
 #: No server serves in the first second of its host, so that a 0 beside later stamps is no time.
 _BOOTED_NS = 1_000_000_000
 #: The server begins to wait long before the request exists, so this belongs to what comes next.
-_WAITING = "GRPC_WAITREAD_START"
+WAITING = "GRPC_WAITREAD_START"
 
 
 def epochs(events: Iterable[Event]) -> list[tuple[Event, ...]]:
@@ -45,7 +42,7 @@ def _parted(ordered: list[Event]) -> list[tuple[Event, ...]]:
     waits: list[Event] = []
     reached = ordered[0][1] - APART_NS - 1
     for event in ordered:
-        if event[0] == _WAITING:
+        if event[0] == WAITING:
             waits.append(event)
             continue
         if event[1] - reached > APART_NS:
@@ -59,7 +56,7 @@ def _parted(ordered: list[Event]) -> list[tuple[Event, ...]]:
 
 def extent(trace: Trace) -> Span:
     """First and last stamp of an execution, the wait before it apart."""
-    return trace.first_ns, max(ns for _, ns in trace.events)
+    return trace.first_ns, trace.ordered[-1][1]
 
 
 def near(one: Span, other: Span) -> bool:

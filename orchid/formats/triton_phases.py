@@ -4,9 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
+
+#: In order of time, and by name where two stamps are of one moment.
+by_time = itemgetter(1, 0)
 
 
 class Ending(StrEnum):
@@ -53,30 +57,36 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
     parent_id: int | None = None
 
     @cached_property
-    def _by_name(self) -> dict[str, list[int]]:
-        times: dict[str, list[int]] = defaultdict(list)
-        for name, ns in self.events:
-            times[name].append(ns)
-        return times
+    def ordered(self) -> list[tuple[str, int]]:
+        """The events in order of time."""
+        return sorted(self.events, key=by_time)
+
+    @cached_property
+    def bounds(self) -> tuple[dict[str, int], dict[str, int]]:
+        """By event the first of its times, and the last. (Of equal keys a dict keeps the last.)"""
+        return dict(reversed(self.ordered)), dict(self.ordered)
 
     def times(self, name: str) -> list[int]:
         """Every time of one event, ascending."""
-        return sorted(self._by_name.get(name, ()))
+        lasts = self.bounds[1]
+        if name not in lasts:
+            return []
+        if len(lasts) == len(self.events):  # no name repeats
+            return [lasts[name]]
+        return [ns for one, ns in self.ordered if one == name]
 
     def first(self, name: str) -> int | None:
-        times = self._by_name.get(name)
-        return min(times) if times else None
+        return self.bounds[0].get(name)
 
     def last(self, name: str) -> int | None:
-        times = self._by_name.get(name)
-        return max(times) if times else None
+        return self.bounds[1].get(name)
 
     def between(self, begin: str, end: str) -> int | None:
         """From the first of one event to the last of another; None unless that is a duration."""
-        starts, stops = self._by_name.get(begin), self._by_name.get(end)
-        if not starts or not stops:
+        firsts, lasts = self.bounds
+        if begin not in firsts or end not in lasts:
             return None
-        taken = max(stops) - min(starts)
+        taken = lasts[end] - firsts[begin]
         return taken if taken >= 0 else None
 
     @cached_property
@@ -86,12 +96,14 @@ class Trace(msgspec.Struct, frozen=True, dict=True):
         GRPC_WAITREAD_START is left out when anything else is there: the server begins to wait long
         before the request exists.
         """
-        times = [ns for name, ns in self.events if name != "GRPC_WAITREAD_START"]
-        return min(times) if times else min(ns for _, ns in self.events)
+        for name, ns in self.ordered:
+            if name != "GRPC_WAITREAD_START":
+                return ns
+        return self.ordered[0][1]
 
     @property
     def computed(self) -> bool:
-        return "COMPUTE_START" in self._by_name
+        return "COMPUTE_START" in self.bounds[0]
 
     @property
     def first_response_ns(self) -> int | None:

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from orchid.formats.reading import Lost, Reading
-from orchid.formats.triton_epochs import by_time, taken
+from orchid.formats.triton_epochs import taken
 from orchid.formats.triton_objects import OBJECT_START, TODAY, Fragment, Window, own_name
-from orchid.formats.triton_phases import Trace
+from orchid.formats.triton_phases import Trace, by_time
 
 #: Bytes that are decoded at once, and the longest object that is read. A tensor may be longer.
 WINDOW = 1 << 20
