@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from orchid.formats.otlp import Span
+from orchid.formats.triton_epochs import APART_NS, WAITING, Event
 from orchid.formats.triton_phases import Trace
 
 _MODEL = "triton.model_name"
@@ -51,13 +52,25 @@ def _execution(span: Span, group: dict[str, Span], below: Sequence[Span]) -> Spa
         parts.append(root)
     trace = Trace(
         id=_int(span, "triton.trace_id") or 0,
-        events=tuple(event for part in parts for event in part.events),
+        events=tuple(
+            event for part in parts for event in part.events if _is_taken(event, span.start_ns)
+        ),
         model=str(span.attributes[_MODEL]),
         model_version=_version(span),
         request_id=str(span.attributes.get("triton.request_id", "")) or None,
         parent_id=_int(span, "triton.trace_parent_id") or None,
     )
     return SpanTrace(span.trace_id, span.span_id, span.service, trace)
+
+
+def _is_taken(event: Event, start_ns: int) -> bool:
+    """Whether this is a moment of the execution.
+
+    A backend that crashed leaves 0 in what it never stamped, and Triton shifts that with the rest
+    to the moment its host booted. Only the wait for a request may begin so long before it.
+    """
+    name, ns = event
+    return ns >= start_ns - APART_NS or (name == WAITING and ns > 0)
 
 
 def _int(span: Span, key: str) -> int | None:

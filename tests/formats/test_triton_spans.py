@@ -3,7 +3,7 @@ from pathlib import Path
 from orchid.formats import otlp
 from orchid.formats.triton_phases import phases
 from orchid.formats.triton_spans import traces
-from tests.formats.otlp_bodies import spans_of
+from tests.formats.otlp_bodies import body, named_pairs, spans_of, wire_span
 
 
 def _read_run2(recordings: Path) -> list[otlp.Span]:
@@ -35,3 +35,22 @@ def test_the_compute_phase_comes_from_the_span_below(recordings: Path) -> None:
     assert one.trace.request_id == "run2-2-00060"
     assert phases(one.trace).compute_ns == 1796004768521880986 - 1796004768511999696
     assert phases(one.trace).http_ns == 1796004768520447160 - 1796004768509418419
+
+
+def test_a_stamp_that_was_never_taken_is_no_event_and_a_long_wait_is_one() -> None:
+    start = 1_790_341_371_953_418_752
+    booted = start - 30 * 86_400 * 10**9
+    events = {
+        "GRPC_WAITREAD_START": booted + 5,
+        "REQUEST_START": start,
+        "COMPUTE_START": 0,
+        "COMPUTE_INPUT_END": booted,
+        "REQUEST_END": start + 9,
+    }
+    span = wire_span(
+        attributes=named_pairs({"triton.model_name": "full"}),
+        events=[{"name": name, "timeUnixNano": str(ns)} for name, ns in events.items()],
+    )
+    (one,) = traces(spans_of(otlp.read_json(body(span))))
+    assert dict(one.trace.events).keys() == {"GRPC_WAITREAD_START", "REQUEST_START", "REQUEST_END"}
+    assert (one.trace.first_ns, phases(one.trace).request_ns) == (start, 9)
