@@ -1,7 +1,6 @@
 """What is stored and not counted, by source, and what never arrived."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,11 +18,15 @@ _NUMBERED = F("last_seq") - F("first_seq") + 1
 
 @dataclass(frozen=True)
 class Backlog:
-    """Deliveries of one source that are not counted, and records that never arrived."""
+    """Deliveries of one source that are not counted, and records that never arrived.
+
+    `unread` are bodies of spans that are counted, and whose attempts are not worked out yet.
+    """
 
     waiting: int = 0
     set_aside: int = 0
     missing: int = 0
+    unread: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,11 @@ def backlogs(product: Product) -> dict[int, Backlog]:
     for (source, boot), parts in by_boot.items():
         missing[source] += _correction(source, boot, parts)
     waiting = _summed(by_boot, BatchStatus.RECEIVED)
-    for source, bodies in _unread_bodies(product):
-        waiting[source] += bodies
     aside = _summed(by_boot, BatchStatus.SET_ASIDE)
+    unread = _unread_bodies(product)
     return {
-        source: Backlog(waiting[source], aside[source], max(0, missing[source]))
-        for source in {*missing, *waiting, *aside}
+        source: Backlog(waiting[source], aside[source], max(0, missing[source]), unread[source])
+        for source in {*missing, *waiting, *aside, *unread}
     }
 
 
@@ -106,10 +108,11 @@ def _summed(by_boot: dict[tuple[int, str], Parts], status: BatchStatus) -> dict[
     return counts
 
 
-def _unread_bodies(product: Product) -> Iterable[tuple[int, int]]:
-    """By source, bodies of spans whose attempts are not worked out yet."""
+def _unread_bodies(product: Product) -> dict[int, int]:
     rows = TouchedTraces.objects.filter(source__product=product).values("source_id")
-    return rows.annotate(bodies=Count("pk")).values_list("source_id", "bodies")
+    bodies: dict[int, int] = defaultdict(int)
+    bodies.update(rows.annotate(bodies=Count("pk")).values_list("source_id", "bodies"))
+    return bodies
 
 
 def _missing_counted(product: Product) -> dict[int, int]:

@@ -76,11 +76,11 @@ class SourceRow:
 
     @property
     def batches(self) -> int:
-        return self.tally.batches + self.waiting + self.set_aside
+        return self.tally.batches + self.backlog.waiting + self.set_aside
 
     @property
     def waiting(self) -> int:
-        return self.backlog.waiting
+        return self.backlog.waiting + self.backlog.unread
 
     @property
     def set_aside(self) -> int:

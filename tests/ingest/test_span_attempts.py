@@ -182,6 +182,18 @@ def test_spans_whose_task_was_lost_are_swept_up(
     assert EngineAttempt.objects.count() == 1
 
 
+def test_bodies_whose_attempts_are_not_worked_out_wait_on_the_sources_page(
+    otel: Sender, product: Product
+) -> None:
+    _send(otel, _used(1, 5, 1))
+    _send(otel, _used(2, 5, 1))
+    (source,) = selectors.sources(product)
+    assert (source.waiting, source.inserted, source.batches) == (2, 2, 2)
+    derive_waiting()
+    (source,) = selectors.sources(product)
+    assert source.waiting == 0
+
+
 def test_a_derivation_that_the_database_ends_half_way_leaves_all_to_do(
     otel: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
