@@ -4,7 +4,7 @@ Ours answers when the rows are committed, so an answer is the end of the clock. 
 before it has rows, so its clock runs until its database holds them. It is measured with PEER=1 and
 only where its own environment stands (`.venv-phoenix`, made from requirements-phoenix.in); else the
 figure that was seen on two cores is taken, and called declared. On a machine that others load, it
-gave no figure within minutes, from its start to its rows: measure it alone.
+had made no database some minutes after its start: measure it alone.
 """
 
 import http.client
