@@ -120,7 +120,8 @@ def again(row: dict[str, Any]) -> bool:
     return row["id"] is None and not row["own_over"] and not row["all_over"]
 
 
-# What is set aside takes room on the disk as what waits does, and keeps no place in the queue.
+# What is set aside takes room on the disk as what waits does, and keeps no place in the queue. It
+# is counted against files alone: broken files must never hold up what verdicts rest on.
 # Deliveries at the same moment don't see each other, so a bound may be passed by as many. An empty
 # inbox takes any batch. A source that was seen this second is not written again, so that deliveries
 # of one sender don't wait for each other; a declared anchor is kept until another is declared.
@@ -133,7 +134,8 @@ WITH known AS (
 ), aside AS (
     SELECT coalesce(sum(size) FILTER (WHERE product_id = %(product)s), 0) AS bytes,
            coalesce(sum(size), 0) AS all_bytes
-    FROM ingest_batch WHERE status = 'set_aside'
+    FROM ingest_batch
+    WHERE status = 'set_aside' AND %(batch_kind)s NOT IN ('edge', 'rollup')
 ), own AS (
     SELECT waiting.batches, waiting.bytes + aside.bytes AS bytes, aside.bytes AS aside
     FROM waiting, aside

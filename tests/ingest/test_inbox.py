@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,20 +110,32 @@ def test_a_full_inbox_asks_to_wait_and_takes_more_once_it_is_counted(
     assert edge.records(record()).status_code == 202
 
 
-def test_what_is_set_aside_takes_room_and_no_place_in_the_queue(
-    edge: Sender, record: RecordMaker, settings: Any
+def test_what_is_set_aside_takes_room_of_files_and_no_place_in_the_queue(
+    ci: Sender, settings: Any, tmp_path: Path
 ) -> None:
-    edge.records(record())
+    file = tmp_path / "metrics.txt"
+    file.write_bytes(b"no metrics at all " * 50)
+    ci.file(file, "kind=metrics")
     Batch.objects.update(status="set_aside")
     size = Batch.objects.get().size
     settings.INBOX = replace(settings.INBOX, product_batches=1, product_bytes=size * 3 // 2)
-    answer = edge.records(record())
+    answer = ci.file(file, "kind=metrics")
     assert (answer.status_code, answer.json()["code"]) == (429, "inbox_full")
     told = answer.json()["detail"]
     assert f"{size} bytes of orchid-demo were set aside" in told
     assert "0 batches with 0 bytes" in told
     assert "or for 30 days" in told
     settings.INBOX = replace(settings.INBOX, product_batches=1, product_bytes=3 * size)
+    assert ci.file(file, "kind=metrics").status_code == 202
+
+
+def test_what_is_set_aside_never_holds_up_an_edge(
+    edge: Sender, record: RecordMaker, settings: Any
+) -> None:
+    edge.records(record())
+    Batch.objects.update(status="set_aside")
+    size = Batch.objects.get().size
+    settings.INBOX = replace(settings.INBOX, product_bytes=size // 2, all_bytes=size // 2)
     assert edge.records(record()).status_code == 202
 
 
