@@ -4,60 +4,91 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('ingest', '0002_requests_by_day'),
+        ("ingest", "0002_requests_by_day"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='engineattempt',
-            name='cache_write_tokens',
+            model_name="engineattempt",
+            name="cache_write_tokens",
             field=models.IntegerField(null=True),
         ),
         migrations.AddField(
-            model_name='engineattempt',
-            name='cached_input_tokens',
+            model_name="engineattempt",
+            name="cached_input_tokens",
             field=models.IntegerField(null=True),
         ),
         migrations.AddField(
-            model_name='engineattempt',
-            name='first_token_ms',
+            model_name="engineattempt",
+            name="first_token_ms",
             field=models.FloatField(null=True),
         ),
         migrations.AddField(
-            model_name='engineattempt',
-            name='input_convention',
-            field=models.CharField(blank=True, default='', max_length=32),
+            model_name="engineattempt",
+            name="input_convention",
+            field=models.CharField(blank=True, default="", max_length=32),
         ),
         migrations.AddField(
-            model_name='engineattempt',
-            name='input_tokens',
+            model_name="engineattempt",
+            name="input_tokens",
             field=models.IntegerField(null=True),
         ),
         migrations.AddField(
-            model_name='engineattempt',
-            name='output_tokens',
+            model_name="engineattempt",
+            name="output_tokens",
             field=models.IntegerField(null=True),
         ),
         migrations.AddField(
-            model_name='engineattempt',
-            name='stamps',
+            model_name="engineattempt",
+            name="stamps",
             field=models.JSONField(default=list),
         ),
         migrations.AddField(
-            model_name='engineattempt',
-            name='system',
-            field=models.CharField(choices=[('triton', 'Triton'), ('vllm', 'vLLM'), ('gen_ai', 'GenAI convention')], default='triton', max_length=16),
+            model_name="engineattempt",
+            name="system",
+            field=models.CharField(
+                choices=[("triton", "Triton"), ("vllm", "vLLM"), ("gen_ai", "GenAI convention")],
+                default="triton",
+                max_length=16,
+            ),
         ),
         migrations.AlterField(
-            model_name='batch',
-            name='kind',
-            field=models.CharField(choices=[('edge', 'Edge'), ('triton_trace', 'Triton trace files'), ('otlp', 'OpenTelemetry spans'), ('client_log', 'Client log'), ('statistics', 'Triton statistics'), ('metrics', 'Prometheus metrics'), ('rollup', 'Rollups of an edge'), ('trial', 'Trial of a load generator'), ('arrivals', 'Recorded arrivals'), ('polled', 'Polled server')], max_length=16),
+            model_name="batch",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("edge", "Edge"),
+                    ("triton_trace", "Triton trace files"),
+                    ("otlp", "OpenTelemetry spans"),
+                    ("client_log", "Client log"),
+                    ("statistics", "Triton statistics"),
+                    ("metrics", "Prometheus metrics"),
+                    ("rollup", "Rollups of an edge"),
+                    ("trial", "Trial of a load generator"),
+                    ("arrivals", "Recorded arrivals"),
+                    ("polled", "Polled server"),
+                ],
+                max_length=16,
+            ),
         ),
         migrations.AlterField(
-            model_name='source',
-            name='kind',
-            field=models.CharField(choices=[('edge', 'Edge'), ('triton_trace', 'Triton trace files'), ('otlp', 'OpenTelemetry spans'), ('client_log', 'Client log'), ('statistics', 'Triton statistics'), ('metrics', 'Prometheus metrics'), ('rollup', 'Rollups of an edge'), ('trial', 'Trial of a load generator'), ('arrivals', 'Recorded arrivals'), ('polled', 'Polled server')], max_length=16),
+            model_name="source",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("edge", "Edge"),
+                    ("triton_trace", "Triton trace files"),
+                    ("otlp", "OpenTelemetry spans"),
+                    ("client_log", "Client log"),
+                    ("statistics", "Triton statistics"),
+                    ("metrics", "Prometheus metrics"),
+                    ("rollup", "Rollups of an edge"),
+                    ("trial", "Trial of a load generator"),
+                    ("arrivals", "Recorded arrivals"),
+                    ("polled", "Polled server"),
+                ],
+                max_length=16,
+            ),
         ),
     ]

@@ -35,74 +35,114 @@ GROUP BY source_id, boot_id;
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('ingest', '0003_engine_detail'),
-        ('policies', '0002_immutable'),
+        ("ingest", "0003_engine_detail"),
+        ("policies", "0002_immutable"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='EngineRoute',
+            name="EngineRoute",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('model', models.CharField(max_length=256)),
-                ('route', models.CharField(max_length=80)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('changed_at', models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("model", models.CharField(max_length=256)),
+                ("route", models.CharField(max_length=80)),
+                ("version", models.PositiveIntegerField(default=1)),
+                ("changed_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
         ),
         migrations.CreateModel(
-            name='SourceBoot',
+            name="SourceBoot",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('boot_id', models.CharField(max_length=64)),
-                ('first_seq', models.PositiveBigIntegerField()),
-                ('last_seq', models.PositiveBigIntegerField()),
-                ('arrived', models.PositiveBigIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("boot_id", models.CharField(max_length=64)),
+                ("first_seq", models.PositiveBigIntegerField()),
+                ("last_seq", models.PositiveBigIntegerField()),
+                ("arrived", models.PositiveBigIntegerField()),
             ],
         ),
         migrations.CreateModel(
-            name='SourceTally',
+            name="SourceTally",
             fields=[
-                ('source', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='tally', serialize=False, to='ingest.source')),
-                ('batches', models.PositiveBigIntegerField(default=0)),
-                ('stored', models.PositiveBigIntegerField(default=0)),
-                ('repeated', models.PositiveBigIntegerField(default=0)),
-                ('rejected', models.PositiveBigIntegerField(default=0)),
-                ('dropped_text', models.PositiveBigIntegerField(default=0)),
-                ('reasons', models.JSONField(default=dict)),
-                ('recent', models.JSONField(default=dict)),
-                ('lag_ms', models.FloatField(null=True)),
-                ('counted_at', models.DateTimeField(null=True)),
+                (
+                    "source",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="tally",
+                        serialize=False,
+                        to="ingest.source",
+                    ),
+                ),
+                ("batches", models.PositiveBigIntegerField(default=0)),
+                ("stored", models.PositiveBigIntegerField(default=0)),
+                ("repeated", models.PositiveBigIntegerField(default=0)),
+                ("rejected", models.PositiveBigIntegerField(default=0)),
+                ("dropped_text", models.PositiveBigIntegerField(default=0)),
+                ("reasons", models.JSONField(default=dict)),
+                ("recent", models.JSONField(default=dict)),
+                ("lag_ms", models.FloatField(null=True)),
+                ("counted_at", models.DateTimeField(null=True)),
             ],
         ),
         migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('status', 'set_aside')), fields=['source'], name='batch_set_aside'),
+            model_name="batch",
+            index=models.Index(
+                condition=models.Q(("status", "set_aside")),
+                fields=["source"],
+                name="batch_set_aside",
+            ),
         ),
         migrations.AddField(
-            model_name='engineroute',
-            name='product',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='policies.product'),
+            model_name="engineroute",
+            name="product",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="policies.product"
+            ),
         ),
         migrations.AddField(
-            model_name='engineroute',
-            name='source',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ingest.source'),
+            model_name="engineroute",
+            name="source",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="ingest.source",
+            ),
         ),
         migrations.AddField(
-            model_name='sourceboot',
-            name='source',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='boots', to='ingest.source'),
+            model_name="sourceboot",
+            name="source",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="boots",
+                to="ingest.source",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='engineroute',
-            constraint=models.UniqueConstraint(fields=('product', 'source', 'model'), name='engine_route_once', nulls_distinct=False),
+            model_name="engineroute",
+            constraint=models.UniqueConstraint(
+                fields=("product", "source", "model"),
+                name="engine_route_once",
+                nulls_distinct=False,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sourceboot',
-            constraint=models.UniqueConstraint(fields=('source', 'boot_id'), name='source_boot_once'),
+            model_name="sourceboot",
+            constraint=models.UniqueConstraint(
+                fields=("source", "boot_id"), name="source_boot_once"
+            ),
         ),
         migrations.RunSQL(TALLIES, migrations.RunSQL.noop),
     ]

@@ -24,163 +24,268 @@ SET CONSTRAINTS ALL IMMEDIATE;
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('ingest', '0004_source_tallies'),
-        ('policies', '0002_immutable'),
+        ("ingest", "0004_source_tallies"),
+        ("policies", "0002_immutable"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='CounterSeries',
+            name="CounterSeries",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('model', models.CharField(blank=True, max_length=256)),
-                ('name', models.CharField(max_length=128)),
-                ('labels', models.CharField(blank=True, default='', max_length=256)),
-                ('unit', models.CharField(blank=True, default='', max_length=16)),
-                ('kind', models.CharField(choices=[('counter', 'Counter'), ('gauge', 'Gauge'), ('histogram', 'Histogram'), ('summary', 'Summary')], max_length=16)),
-                ('value', models.FloatField(null=True)),
-                ('seen_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("model", models.CharField(blank=True, max_length=256)),
+                ("name", models.CharField(max_length=128)),
+                ("labels", models.CharField(blank=True, default="", max_length=256)),
+                ("unit", models.CharField(blank=True, default="", max_length=16)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("counter", "Counter"),
+                            ("gauge", "Gauge"),
+                            ("histogram", "Histogram"),
+                            ("summary", "Summary"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("value", models.FloatField(null=True)),
+                ("seen_at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='ServerChange',
+            name="ServerChange",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField()),
-                ('state', models.CharField(choices=[('unknown', 'Not checked yet'), ('ready', 'Ready'), ('not_ready', 'Not ready'), ('unreachable', 'Unreachable'), ('slow', 'Slow'), ('lying', 'Says ready and fails')], max_length=12)),
-                ('server_run', models.CharField(blank=True, default='', max_length=64)),
-                ('why', models.CharField(blank=True, default='', max_length=300)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("unknown", "Not checked yet"),
+                            ("ready", "Ready"),
+                            ("not_ready", "Not ready"),
+                            ("unreachable", "Unreachable"),
+                            ("slow", "Slow"),
+                            ("lying", "Says ready and fails"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("server_run", models.CharField(blank=True, default="", max_length=64)),
+                ("why", models.CharField(blank=True, default="", max_length=300)),
             ],
         ),
         migrations.CreateModel(
-            name='TritonServer',
+            name="TritonServer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=64)),
-                ('kind', models.CharField(choices=[('triton', 'Triton'), ('vllm', 'vLLM')], default='triton', max_length=8)),
-                ('http_url', models.CharField(blank=True, default='', max_length=200)),
-                ('grpc_url', models.CharField(blank=True, default='', max_length=200)),
-                ('metrics_url', models.CharField(blank=True, default='', max_length=200)),
-                ('protocol', models.CharField(choices=[('http', 'HTTP'), ('grpc', 'gRPC')], default='http', max_length=4)),
-                ('pool', models.CharField(blank=True, default='', max_length=80)),
-                ('poll_every_s', models.PositiveSmallIntegerField(default=10)),
-                ('warm_up', models.CharField(choices=[('off', 'None'), ('cheap', 'All but language model backends'), ('all', 'All')], default='cheap', max_length=8)),
-                ('trace_rate', models.PositiveIntegerField(blank=True, null=True)),
-                ('candidate_trace_rate', models.PositiveIntegerField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('server_run', models.CharField(blank=True, default='', max_length=64)),
-                ('state', models.CharField(choices=[('unknown', 'Not checked yet'), ('ready', 'Ready'), ('not_ready', 'Not ready'), ('unreachable', 'Unreachable'), ('slow', 'Slow'), ('lying', 'Says ready and fails')], default='unknown', max_length=12)),
-                ('state_since', models.DateTimeField(default=django.utils.timezone.now)),
-                ('checked_at', models.DateTimeField(null=True)),
-                ('last_good_at', models.DateTimeField(null=True)),
-                ('answered_in_ms', models.FloatField(null=True)),
-                ('about', models.CharField(blank=True, default='', max_length=128)),
-                ('findings', models.JSONField(default=list)),
-                ('seen_models', models.JSONField(default=dict)),
-                ('trace_settings', models.JSONField(default=dict)),
-                ('probes', models.JSONField(default=dict)),
-                ('standings', models.JSONField(default=dict)),
-                ('pins', models.JSONField(default=dict)),
-                ('series_left_out', models.PositiveIntegerField(default=0)),
-                ('due_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('lease_until', models.DateTimeField(null=True)),
-                ('checks', models.PositiveBigIntegerField(default=0)),
-                ('failed_in_a_row', models.PositiveIntegerField(default=0)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=64)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[("triton", "Triton"), ("vllm", "vLLM")],
+                        default="triton",
+                        max_length=8,
+                    ),
+                ),
+                ("http_url", models.CharField(blank=True, default="", max_length=200)),
+                ("grpc_url", models.CharField(blank=True, default="", max_length=200)),
+                ("metrics_url", models.CharField(blank=True, default="", max_length=200)),
+                (
+                    "protocol",
+                    models.CharField(
+                        choices=[("http", "HTTP"), ("grpc", "gRPC")], default="http", max_length=4
+                    ),
+                ),
+                ("pool", models.CharField(blank=True, default="", max_length=80)),
+                ("poll_every_s", models.PositiveSmallIntegerField(default=10)),
+                (
+                    "warm_up",
+                    models.CharField(
+                        choices=[
+                            ("off", "None"),
+                            ("cheap", "All but language model backends"),
+                            ("all", "All"),
+                        ],
+                        default="cheap",
+                        max_length=8,
+                    ),
+                ),
+                ("trace_rate", models.PositiveIntegerField(blank=True, null=True)),
+                ("candidate_trace_rate", models.PositiveIntegerField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("server_run", models.CharField(blank=True, default="", max_length=64)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("unknown", "Not checked yet"),
+                            ("ready", "Ready"),
+                            ("not_ready", "Not ready"),
+                            ("unreachable", "Unreachable"),
+                            ("slow", "Slow"),
+                            ("lying", "Says ready and fails"),
+                        ],
+                        default="unknown",
+                        max_length=12,
+                    ),
+                ),
+                ("state_since", models.DateTimeField(default=django.utils.timezone.now)),
+                ("checked_at", models.DateTimeField(null=True)),
+                ("last_good_at", models.DateTimeField(null=True)),
+                ("answered_in_ms", models.FloatField(null=True)),
+                ("about", models.CharField(blank=True, default="", max_length=128)),
+                ("findings", models.JSONField(default=list)),
+                ("seen_models", models.JSONField(default=dict)),
+                ("trace_settings", models.JSONField(default=dict)),
+                ("probes", models.JSONField(default=dict)),
+                ("standings", models.JSONField(default=dict)),
+                ("pins", models.JSONField(default=dict)),
+                ("series_left_out", models.PositiveIntegerField(default=0)),
+                ("due_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("lease_until", models.DateTimeField(null=True)),
+                ("checks", models.PositiveBigIntegerField(default=0)),
+                ("failed_in_a_row", models.PositiveIntegerField(default=0)),
             ],
         ),
         migrations.AddField(
-            model_name='counterseries',
-            name='source',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='series', to='ingest.source'),
+            model_name="counterseries",
+            name="source",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="series",
+                to="ingest.source",
+            ),
         ),
         migrations.AddField(
-            model_name='tritonserver',
-            name='product',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='servers', to='policies.product'),
+            model_name="tritonserver",
+            name="product",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="servers",
+                to="policies.product",
+            ),
         ),
         migrations.AddField(
-            model_name='tritonserver',
-            name='source',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ingest.source'),
+            model_name="tritonserver",
+            name="source",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="ingest.source"
+            ),
         ),
         migrations.AddField(
-            model_name='serverchange',
-            name='server',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='changes', to='ingest.tritonserver'),
+            model_name="serverchange",
+            name="server",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="changes",
+                to="ingest.tritonserver",
+            ),
         ),
         migrations.AddField(
-            model_name='countersample',
-            name='at',
+            model_name="countersample",
+            name="at",
             field=models.DateTimeField(default=django.utils.timezone.now),
         ),
         migrations.AlterField(
-            model_name='countersample',
-            name='value',
+            model_name="countersample",
+            name="value",
             field=models.FloatField(null=True),
         ),
         migrations.AddField(
-            model_name='countersample',
-            name='series',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='samples', to='ingest.counterseries'),
+            model_name="countersample",
+            name="series",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="samples",
+                to="ingest.counterseries",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='counterseries',
-            constraint=models.UniqueConstraint(fields=('source', 'model', 'name', 'labels'), name='counter_series_once'),
+            model_name="counterseries",
+            constraint=models.UniqueConstraint(
+                fields=("source", "model", "name", "labels"), name="counter_series_once"
+            ),
         ),
         migrations.RunSQL(MOVE_SAMPLES, migrations.RunSQL.noop),
         migrations.AlterField(
-            model_name='countersample',
-            name='series',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='samples', to='ingest.counterseries'),
+            model_name="countersample",
+            name="series",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="samples",
+                to="ingest.counterseries",
+            ),
         ),
         migrations.RemoveConstraint(
-            model_name='countersample',
-            name='counter_sample_once',
+            model_name="countersample",
+            name="counter_sample_once",
         ),
         migrations.RemoveIndex(
-            model_name='countersample',
-            name='counter_by_series',
+            model_name="countersample",
+            name="counter_by_series",
         ),
         migrations.RemoveField(
-            model_name='countersample',
-            name='batch',
+            model_name="countersample",
+            name="batch",
         ),
         migrations.RemoveField(
-            model_name='countersample',
-            name='model',
+            model_name="countersample",
+            name="model",
         ),
         migrations.RemoveField(
-            model_name='countersample',
-            name='name',
+            model_name="countersample",
+            name="name",
         ),
         migrations.RemoveField(
-            model_name='countersample',
-            name='source',
+            model_name="countersample",
+            name="source",
         ),
         migrations.AddIndex(
-            model_name='countersample',
-            index=models.Index(fields=['series', 'at', 'id'], name='counter_sample_in_order'),
+            model_name="countersample",
+            index=models.Index(fields=["series", "at", "id"], name="counter_sample_in_order"),
         ),
         migrations.AddIndex(
-            model_name='countersample',
-            index=models.Index(fields=['at'], name='counter_sample_oldest'),
+            model_name="countersample",
+            index=models.Index(fields=["at"], name="counter_sample_oldest"),
         ),
         migrations.AddIndex(
-            model_name='tritonserver',
-            index=models.Index(fields=['due_at'], name='server_due'),
+            model_name="tritonserver",
+            index=models.Index(fields=["due_at"], name="server_due"),
         ),
         migrations.AddConstraint(
-            model_name='tritonserver',
-            constraint=models.UniqueConstraint(fields=('product', 'name'), name='server_name_once'),
+            model_name="tritonserver",
+            constraint=models.UniqueConstraint(fields=("product", "name"), name="server_name_once"),
         ),
         migrations.AddConstraint(
-            model_name='tritonserver',
-            constraint=models.CheckConstraint(condition=models.Q(('grpc_url', ''), ('http_url', ''), ('metrics_url', ''), _negated=True), name='server_has_an_address'),
+            model_name="tritonserver",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("grpc_url", ""), ("http_url", ""), ("metrics_url", ""), _negated=True
+                ),
+                name="server_has_an_address",
+            ),
         ),
         migrations.AddIndex(
-            model_name='serverchange',
-            index=models.Index(fields=['server', '-at', '-id'], name='server_change_newest'),
+            model_name="serverchange",
+            index=models.Index(fields=["server", "-at", "-id"], name="server_change_newest"),
         ),
     ]

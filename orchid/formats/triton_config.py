@@ -68,7 +68,7 @@ class ModelMetadata(msgspec.Struct, frozen=True):
 
     @property
     def shapes(self) -> str:
-        """Inputs and outputs on one line, in order of their names: what two models can differ in."""
+        """Inputs and outputs on one line, by name: what two models can differ in."""
         return f"{_listed(self.inputs)} -> {_listed(self.outputs)}"
 
 

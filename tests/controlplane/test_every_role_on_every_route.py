@@ -30,6 +30,7 @@ WRITES = {
     API + "evidence": P.EVIDENCE_PUSH,
     API + "ingest/files": P.INGEST,
     API + "ingest/requests": P.EDGE,
+    API + "ingest/rollups": P.EDGE,
     API + "ingest/routes": P.INGEST,
     API + "ingest/routes/<int:pk>/unmap": P.INGEST,
     API + "ingest/servers": P.INGEST,

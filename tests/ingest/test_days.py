@@ -5,6 +5,7 @@ from django.db import connection
 
 from ingest.models import Batch, RequestRow
 from ingest.services.partitions import RETENTION, ensure_days, keep_days
+from ingest.services.receipts import forget_receipts
 from tests.ingest.ingest_cast import RecordMaker, Sender, count_waiting
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +54,7 @@ def test_receipts_of_edges_are_forgotten_after_two_days_and_rows_stay(
 ) -> None:
     edge.records(record())
     count_waiting()
-    keep_days(datetime.now(UTC) + timedelta(days=1))
+    forget_receipts(datetime.now(UTC) + timedelta(days=1))
     assert Batch.objects.count() == 1
-    keep_days(datetime.now(UTC) + timedelta(days=3))
+    forget_receipts(datetime.now(UTC) + timedelta(days=3))
     assert (Batch.objects.count(), RequestRow.objects.count()) == (0, 1)

@@ -1,5 +1,6 @@
 """What calls cost, from the spans of their tellers to the answer of the API."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_a_price_of_nothing_is_nothing(otel: Sender, product: Product) -> None:
     _told(otel, {given: 100, made: 10})
     free = newest_document(Product.objects.get(slug="orchid-free"))
     cost = call_cost(EngineAttempt.objects.get(), free, "full")
-    assert (cost.usd, cost.reason) == (0, "")
+    assert (cost.usd, cost.reason) == (Decimal(0), "")
 
 
 def test_a_call_that_tells_no_output_has_no_cost(otel: Sender) -> None:

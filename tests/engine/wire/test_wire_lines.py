@@ -96,7 +96,8 @@ def lines(draw: st.DrawFn) -> bytes:
     for place in draw(st.lists(PLACES, max_size=2)):
         inside: Any = document
         for step in place[:-1]:
-            inside = inside[step] if isinstance(inside, list | dict) and inside else {}
+            at: Any = step
+            inside = inside[at] if isinstance(inside, list | dict) and inside else {}
             inside = inside if isinstance(inside, list | dict) else {}
         if isinstance(inside, dict):
             inside[place[-1]] = draw(ODD)
