@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import django
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from orchid.cli.embedded import database
 from orchid.cli.embedded.postgres import Cluster, wait_until
 from orchid.cli.embedded.process import end, spawn
+from tests.unmanaged import empty_unmanaged
 
 # An xdist worker inherits the address its controller chose, and must not take it for an operator's.
 INHERITED = "ORCHID_TESTS_ADDRESS"
@@ -68,3 +70,15 @@ def django_db_modify_db_settings(
     server: None, django_db_modify_db_settings_parallel_suffix: None
 ) -> None:
     """pytest-django asks for this before it connects."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_committed_stays(
+    request: pytest.FixtureRequest, django_db_blocker: Any
+) -> Iterator[None]:
+    """A test that commits leaves no row behind: Django empties its own tables, this the others."""
+    yield
+    marked = request.node.get_closest_marker("django_db")
+    if marked is not None and marked.kwargs.get("transaction"):
+        with django_db_blocker.unblock():
+            empty_unmanaged()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from django.db import connection, connections
+from django.db import connections
 from playwright.sync_api import Browser, sync_playwright
 from pytest_django import DjangoDbBlocker
 from pytest_django.live_server_helper import LiveServer
@@ -35,6 +35,7 @@ def served(
 
     from accounts.models import User
     from tests.browser.seeded import seed
+    from tests.unmanaged import empty_unmanaged
 
     with django_db_blocker.unblock():
         pages = seed(tmp_path_factory.mktemp("secrets"))
@@ -48,8 +49,7 @@ def served(
         yield Served(server.url, pages, sessions)
         server.stop()
         call_command("flush", verbosity=0, interactive=False)
-        with connection.cursor() as cursor:  # Django flushes no table that it doesn't manage
-            cursor.execute("TRUNCATE ingest_request")
+        empty_unmanaged()
         connections.close_all()
 
 
