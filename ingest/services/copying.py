@@ -1,6 +1,7 @@
 """COPY into a table with a unique identity, storing only what is new."""
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.db import transaction
@@ -36,10 +37,14 @@ def copy_new(
 
 def _copy(cursor: Any, table: sql.Composable, columns: Sequence[str], rows: Rows) -> None:
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(table, _names(columns))
-    with cursor.copy(statement) as copy:
-        copy.write(HEADER)
+    # A socket holds less than a block, so a block is sent by a thread while the next is made. The
+    # two never use the connection at the same time: making rows asks the database nothing.
+    with cursor.copy(statement) as copy, ThreadPoolExecutor(1, "copy") as beside:
+        sent = beside.submit(copy.write, HEADER)
         for some in rows:
-            copy.write(some)
+            sent.result()
+            sent = beside.submit(copy.write, some)
+        sent.result()
         copy.write(TRAILER)
 
 
