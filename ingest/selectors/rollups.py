@@ -77,19 +77,6 @@ def rollup_rows(
     return _rows(product, stream, start, end)
 
 
-def tenant_rows(
-    product: Product,
-    digest: str,
-    publication: int | None,
-    cohort: str,
-    start: datetime,
-    end: datetime,
-) -> list[RollupRow]:
-    """The same by tenant: rows without dimensions, route and manifest."""
-    stream = (RollupBy.TENANT, digest, publication, cohort)
-    return _rows(product, stream, start, end)
-
-
 StreamKey = tuple[str, str, int | None, str]
 
 

@@ -6,31 +6,11 @@ from typing import Any
 import msgspec
 from django.db import connection
 
-from ingest.models import EngineAttempt, Source
+from ingest.models import EngineAttempt
 from orchid.formats.triton_objects import TODAY
 from orchid.formats.triton_phases import Trace, ending, exclusive_ns, phases
 
 Facts = dict[str, Any]
-
-
-def attempt_of(
-    source: Source,
-    trace: Trace,
-    *,
-    key: str,
-    parent_key: str,
-    clock: str,
-    its_children: Iterable[Trace],
-    composite: bool,
-) -> EngineAttempt:
-    """The row of a trace. Durations are milliseconds; what an event is missing for stays null."""
-    known = {"key": key, "parent_key": parent_key, "clock": clock}
-    return EngineAttempt(
-        product_id=source.product_id,
-        source_id=source.pk,
-        **known,
-        **facts_of(trace, its_children, composite=composite),
-    )
 
 
 def facts_of(trace: Trace, its_children: Iterable[Trace], *, composite: bool) -> Facts:

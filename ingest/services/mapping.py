@@ -40,9 +40,9 @@ def map_model(
         )
     with transaction.atomic():
         row = _created(product, wanted) if expected_version is None else None
-        if row is None:
-            row = _changed(product, wanted, expected_version)
-        _told(actor, product, row, "engine_route.mapped")
+        row, moved = (row, True) if row else _changed(product, wanted, expected_version)
+        if moved:
+            _told(actor, product, row, "engine_route.mapped")
     return row
 
 
@@ -70,7 +70,10 @@ def _created(product: Product, wanted: Wanted) -> EngineRoute | None:
         return None
 
 
-def _changed(product: Product, wanted: Wanted, expected_version: int | None) -> EngineRoute:
+def _changed(
+    product: Product, wanted: Wanted, expected_version: int | None
+) -> tuple[EngineRoute, bool]:
+    """The row, and whether it stood for another route before."""
     found = EngineRoute.objects.filter(product=product, source=wanted.source, model=wanted.model)
     row = found.select_for_update().first()
     if row is None:
@@ -78,12 +81,12 @@ def _changed(product: Product, wanted: Wanted, expected_version: int | None) -> 
             "not_mapped", f"{wanted.model} is no longer mapped; map it afresh without a version."
         )
     if row.route == wanted.route:
-        return row
+        return row, False
     if row.version != expected_version:
         raise _moved_on(row)
     found.update(route=wanted.route, version=F("version") + 1, changed_at=timezone.now())
     row.refresh_from_db()
-    return row
+    return row, True
 
 
 def _moved_on(row: EngineRoute) -> Conflict:

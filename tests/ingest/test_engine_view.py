@@ -71,6 +71,12 @@ def test_an_unmapped_model_is_counted_and_one_click_gives_it_its_route(
     assert AuditEvent.objects.filter(action="engine_route.mapped").count() == 1
 
 
+def test_the_same_mapping_twice_is_one_act(engineer: Client, source: Source) -> None:
+    answers = [mapped(engineer, model="full", route="full").status_code for _ in range(2)]
+    assert answers == [302, 302]
+    assert AuditEvent.objects.filter(action="engine_route.mapped").count() == 1
+
+
 def test_percentiles_are_by_nearest_rank_over_what_has_the_phase(
     engineer: Client, source: Source
 ) -> None:
