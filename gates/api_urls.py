@@ -2,23 +2,26 @@
 
 from django.urls import URLPattern, path
 
-from gates import api, diff_api
+from gates.api.check import Check
+from gates.api.diffs import DecisionDiffs, OneDecisionDiff
+from gates.api.evidence import EvidenceCells
+from gates.api.verdicts import Verdicts
 
 api_urlpatterns: list[URLPattern] = [
-    path("products/<slug:slug>/evidence", api.EvidenceCells.as_view(), name="product-evidence"),
-    path("products/<slug:slug>/verdicts", api.Verdicts.as_view(), name="product-verdicts"),
-    path("products/<slug:slug>/check", api.Check.as_view(), name="product-check"),
+    path("products/<slug:slug>/evidence", EvidenceCells.as_view(), name="product-evidence"),
+    path("products/<slug:slug>/verdicts", Verdicts.as_view(), name="product-verdicts"),
+    path("products/<slug:slug>/check", Check.as_view(), name="product-check"),
     path(
         "products/<slug:slug>/decision-diffs",
-        diff_api.DecisionDiffs.as_view(),
+        DecisionDiffs.as_view(),
         name="product-diffs",
     ),
     path(
         "products/<slug:slug>/decision-diffs/<int:pk>",
-        diff_api.OneDecisionDiff.as_view(),
+        OneDecisionDiff.as_view(),
         name="product-diff",
     ),
-    path("evidence", api.EvidenceCells.as_view(), name="evidence"),
-    path("verdicts", api.Verdicts.as_view(), name="verdicts"),
-    path("check", api.Check.as_view(), name="check"),
+    path("evidence", EvidenceCells.as_view(), name="evidence"),
+    path("verdicts", Verdicts.as_view(), name="verdicts"),
+    path("check", Check.as_view(), name="check"),
 ]

@@ -2,15 +2,15 @@
 
 from django.urls import URLPattern, path
 
-from gates import views
+from gates.views import diffs, evidence, judgements
 
 app_name = "gates"
 urlpatterns: list[URLPattern] = [
-    path("gates/", views.now, name="now"),
-    path("gates/evaluations/", views.evaluations, name="evaluations"),
-    path("gates/evaluations/<int:pk>/", views.evaluation, name="evaluation"),
-    path("decision-diffs/ask", views.ask_diff, name="ask_diff"),
-    path("decision-diffs/<int:pk>/", views.decision_diff, name="decision_diff"),
-    path("evidence/", views.evidence, name="evidence"),
-    path("evidence/push/", views.push, name="push"),
+    path("gates/", judgements.now, name="now"),
+    path("gates/evaluations/", judgements.evaluations, name="evaluations"),
+    path("gates/evaluations/<int:pk>/", judgements.evaluation, name="evaluation"),
+    path("decision-diffs/ask", diffs.ask_diff, name="ask_diff"),
+    path("decision-diffs/<int:pk>/", diffs.decision_diff, name="decision_diff"),
+    path("evidence/", evidence.evidence, name="evidence"),
+    path("evidence/push/", evidence.push, name="push"),
 ]

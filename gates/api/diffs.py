@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from accounts.guard import Permission, actor_of
 from accounts.idempotency import idempotent
 from controlplane.web import paged
-from gates.api import visible_product
+from gates.api.asked import visible_product
 from gates.models import DecisionDiff
 from gates.selectors.recorded_diff import decision_diff_of, decision_diffs
 from gates.services import ask_decision_diff

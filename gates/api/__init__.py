@@ -1,0 +1,1 @@
+"""The room for machines, one module a subject."""

@@ -1,0 +1,1 @@
+"""Pages of the room, one module a subject."""
