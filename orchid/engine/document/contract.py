@@ -20,6 +20,8 @@ from orchid.engine.document.values import (
     Usd,
 )
 
+#: Kinds of evidence that a document can require; what happened online is no evidence by itself.
+RequiredKind = Literal["frozen_suite", "adversarial", "policy", "shadow", "human"]
 Rung = Literal["bounded", "early_terminated", "retrieval_only", "cached"]
 
 
@@ -117,6 +119,15 @@ class GatedSegment(Section):
     """Requests below which the segment has no verdict."""
 
 
+class EvidenceRules(Section):
+    """Which quality evidence is valid. What is not can clear no floor."""
+
+    max_age_ms: DurationMs = Field(default=2_592_000_000, alias="max_age")
+    """From the measurement to the moment that is judged."""
+    kinds_required: tuple[RequiredKind, ...] = ()
+    """Kinds that have to be there and fresh, beside the score, wherever a response is counted."""
+
+
 class Gates(Section):
     """Bounds, and the settings that verdicts about them share."""
 
@@ -148,3 +159,5 @@ class Gates(Section):
     """Variance inflation assumed until eight time blocks allow an estimate."""
     fragile_margin: NonNegative = 0.01
     """A margin below this fraction of its bound is shown as fragile."""
+    evidence: EvidenceRules = Field(default_factory=EvidenceRules)
+    """Which quality evidence is valid."""

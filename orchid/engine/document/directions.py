@@ -26,6 +26,7 @@ LARGER: Mapping[Path, Direction] = {
     ("gates", "segments", "*", "minimum_sample"): TIGHTER,
     ("gates", "alpha_pass"): LOOSER,
     ("gates", "design_effect_prior"): TIGHTER,
+    ("gates", "evidence", "max_age"): LOOSER,
     ("models", "*", "max_sequences"): LOOSER,
     ("classes", "*", "deadline_ms"): LOOSER,
     ("classes", "*", "min_output_tokens"): TIGHTER,
@@ -57,8 +58,9 @@ LARGER: Mapping[Path, Direction] = {
     ("revisit", "*", "min"): TIGHTER,
 }
 #: What it means that something is there which was not.
-PRESENT: Mapping[Path, Direction] = {
+PRESENT: Mapping[Path, Direction | None] = {
     ("gates", "*"): TIGHTER,
+    ("gates", "evidence"): None,  # against its defaults it can ask more or less
     ("gates", "segments", "*"): TIGHTER,
     ("budgets", "*"): TIGHTER,
     ("revisit", "*"): TIGHTER,
@@ -74,6 +76,7 @@ PRESENT: Mapping[Path, Direction] = {
 LONGER: Mapping[Path, Direction] = {
     ("contract", "accepts"): LOOSER,
     ("approvals", "*"): TIGHTER,
+    ("gates", "evidence", "kinds_required"): TIGHTER,
     ("admission", "retry", "count"): TIGHTER,
     ("models", "*", "privacy_cells"): LOOSER,
     ("overload",): TIGHTER,
@@ -112,7 +115,7 @@ def _parts(path: Path, before: Any, after: Any) -> Iterator[Direction | None]:
         yield _of_scalars(path, before, after)
 
 
-def _at(table: Mapping[Path, Direction], path: Path) -> Direction | None:
+def _at(table: Mapping[Path, Direction | None], path: Path) -> Direction | None:
     fitting = [p for p in table if len(p) == len(path) and starts(path, p)]
     return table[max(fitting, key=lambda p: -p.count("*"))] if fitting else None
 
