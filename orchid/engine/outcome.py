@@ -46,6 +46,8 @@ COUNTERS: tuple[str, ...] = (
     "inter_token_counted",
     "unpriced",
     "manifest_mismatch",
+    "validator_stopped",
+    "escalated",
 )
 
 
@@ -126,6 +128,7 @@ def facts_of(record: RequestRecord) -> Facts:
         record.policy_valid,
         record.schema_valid,
         frozenset(_unpaid(attempt) for attempt in record.attempts if not _is_priced(attempt)),
+        frozenset(attempt.route for attempt in record.attempts if attempt.route),
     )
 
 

@@ -41,6 +41,8 @@ COUNTER_ORDER = (
     "violation",
     "unpriced",
     "manifest_mismatch",
+    "validator_stopped",
+    "escalated",
 )
 _PLACE = {name: place for place, name in enumerate(COUNTER_ORDER)}
 _VERSION = 1

@@ -41,6 +41,8 @@ class Facts(NamedTuple):
     schema_valid: bool | None
     unpaid: frozenset[tuple[str, bool]]
     """Where attempts without a price ran, and whether they called outside."""
+    tried: frozenset[str] = frozenset()
+    """The routes of its attempts, the one that answered among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,18 @@ def is_violation(facts: Facts) -> bool:
     return is_delivered(facts) and (facts.policy_valid is False or facts.schema_valid is False)
 
 
+def is_stopped_by_validator(facts: Facts) -> bool:
+    """An answer that validation refused before anybody saw it: a failed attempt, no violation."""
+    invalid = facts.policy_valid is False or facts.schema_valid is False
+    return invalid and not is_delivered(facts)
+
+
+def is_escalated(facts: Facts, document: PolicyDocument) -> bool:
+    """Whether a cascade's small route was asked and its large one answered."""
+    cascade = document.routing.cascade
+    return cascade is not None and cascade.small in facts.tried and facts.route == cascade.large
+
+
 def has_unknown_price(facts: Facts, document: PolicyDocument) -> bool:
     """Whether an attempt outside the generation's own fleet has no known price.
 
@@ -122,6 +136,10 @@ def _in_any_case(facts: Facts, document: PolicyDocument) -> set[str]:
     found = ({facts.outcome} & _COUNTED_OUTCOMES) | _by_decision(facts)
     if is_violation(facts):
         found.add("violation")
+    if is_stopped_by_validator(facts):
+        found.add("validator_stopped")
+    if is_escalated(facts, document):
+        found.add("escalated")
     if has_unknown_price(facts, document):
         found.add("unpriced")
     if _mismatched(facts, document):

@@ -13,6 +13,7 @@ from orchid.engine.clocks import LatencyBound, latency_bounds
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.load import LoadedDocument
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.routing import Cascade, Routing
 from orchid.engine.wire.fields import Action
 from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
 
@@ -246,3 +247,22 @@ def test_patience_of_the_callers_own_makes_no_late_answer_a_success(policy: Poli
     late = counted(policy, deadline_ms=1e9, completion_ms=1_501.0)
     assert "completed" in late
     assert not {"deadline_valid", "technical_success"} & late
+
+
+def test_what_the_validator_stopped_is_counted_and_no_violation(policy: PolicyDocument) -> None:
+    stopped = counted(policy, outcome="failed", schema_valid=False)
+    assert {"failed", "validator_stopped"} <= stopped
+    assert "violation" not in stopped
+    delivered = counted(policy, schema_valid=False)
+    assert "violation" in delivered
+    assert "validator_stopped" not in delivered
+
+
+def test_an_escalation_is_the_large_answer_after_the_small_one(policy: PolicyDocument) -> None:
+    cascade = Cascade(small="compact", large="full", threshold=0.8, validated_by="suite 1")
+    cascading = policy.model_copy(update={"routing": Routing(cascade=cascade)})
+    both = (attempt(policy, "compact"), attempt(policy, "full", attempt_id="a2"))
+    escalated = request(policy, attempts=both)
+    assert "escalated" in outcome.populations(escalated, cascading)
+    assert "escalated" not in outcome.populations(escalated, policy)
+    assert "escalated" not in outcome.populations(request(policy), cascading)
