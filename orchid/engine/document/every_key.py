@@ -38,7 +38,7 @@ gates:
     minimum_sample: 350
   design_effect_prior: 1.5
   fragile_margin: 0.06
-  evidence: {max_age: 30d, kinds_required: [frozen_suite, policy]}
+  evidence: {max_age: 10d, kinds_required: [frozen_suite, policy]}
 demand:
   version: teu-3
   input_weight: 0.25
