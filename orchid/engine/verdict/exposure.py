@@ -24,6 +24,6 @@ def check(candidate: int, total: int, fraction: float, alpha: float = ALPHA) -> 
     if not 0 < fraction < 1:
         holds = candidate == (total if fraction >= 1 else 0)
         return Split(holds, 0.0 if holds else math.inf, due)
-    log_e = proportion.log_e_differs(candidate, total, fraction)
+    log_e = float(proportion.log_e_differs(candidate, total, fraction))
     holds = log_e < math.log(1 / alpha)
     return Split(holds, log_e, f"{due} at {share_text(fraction)} (e = {e_text(log_e)})")

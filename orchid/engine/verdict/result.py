@@ -21,7 +21,8 @@ class Result:
     margin is positive on the good side. `n` counts what the verdict rests on, `n_effective` the
     same after deflation for correlated neighbours. The e-values are natural logarithms; a gate that
     is not a test of a proportion has none. `needs` is how many more requests a verdict would take
-    at the rate observed.
+    at the share observed, `needs_s` the
+    seconds until then at the present rate of requests.
     """
 
     metric: str
@@ -39,6 +40,7 @@ class Result:
     log_e_pass: float | None = None
     log_e_fail: float | None = None
     needs: int | None = None
+    needs_s: float | None = None
     fragile: bool = False
 
 

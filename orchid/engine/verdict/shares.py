@@ -1,12 +1,15 @@
 """Judges a share against the one required: attainment, and every latency gate."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from orchid.engine.verdict import proportion
-from orchid.engine.verdict.proportion import FLAT, Prior
+from orchid.engine.verdict.proportion import FLAT, Floats, Numbers, Prior, floats
 from orchid.engine.verdict.result import Levels, Result, Verdict
-from orchid.engine.verdict.wording import e_text, ms_text, share_text
+from orchid.engine.verdict.wording import e_text, ms_text, needs_text, seconds_for, share_text
 
 LATENCY_SHARE = 0.95
 """What "p95 within the bound" says about the share within it."""
@@ -19,13 +22,26 @@ _EDGE = 1e-9
 class Counts:
     """`within` of `total` requests are good.
 
-    `effect` is the design effect, which deflates both for correlated neighbours.
+    `effect` is the design effect, which deflates both for correlated neighbours; `rate_per_s` is
+    how many requests of the population end in a second at present, None when unknown.
     """
 
     within: int
     total: int
     minimum: int
     effect: float
+    rate_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Many shares against the ones required, an array each: what `Tested` says of one."""
+
+    log_e_pass: Floats
+    log_e_fail: Floats
+    low: Floats
+    high: Floats
+    n_effective: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +57,47 @@ class Tested:
     needs: int | None
 
 
-def weigh(counts: Counts, required: float, levels: Levels, prior: Prior = FLAT) -> Tested:
-    """Test the share behind `counts` against `required`, on the deflated counts."""
-    p0 = min(max(required, _EDGE), 1 - _EDGE)
-    n = counts.total / counts.effect
-    s = counts.within / counts.effect
+def weigh_all(
+    within: Numbers,
+    total: Numbers,
+    effects: Numbers,
+    required: Numbers,
+    levels: Levels,
+    prior: Prior = FLAT,
+) -> Weighed:
+    """Test many shares at once on their deflated counts; the arguments broadcast."""
+    p0 = np.clip(floats(required), _EDGE, 1 - _EDGE)
+    n = floats(total) / floats(effects)
+    s = floats(within) / floats(effects)
     good = proportion.log_e_pass(s, n, p0, prior)
     bad = proportion.log_e_fail(s, n, p0, prior)
     low, high = proportion.interval(s, n, levels.alpha_pass, prior)
+    return Weighed(good, bad, low, high, n)
+
+
+def weigh(counts: Counts, required: float, levels: Levels, prior: Prior = FLAT) -> Tested:
+    """Test the share behind `counts` against `required`."""
+    return judge_all([counts], [required], levels, prior)[0]
+
+
+def judge_all(
+    counts: Sequence[Counts], required: Sequence[float], levels: Levels, prior: Prior = FLAT
+) -> list[Tested]:
+    """Test the share behind each of `counts` against its own requirement."""
+    rows = [(c.within, c.total, c.effect) for c in counts]
+    within, total, effects = np.array(rows, float).reshape(-1, 3).T
+    weighed = weigh_all(within, total, effects, np.asarray(required, float), levels, prior)
+    columns = (getattr(weighed, name).tolist() for name in Weighed.__slots__)
+    return [
+        _tested(*given, levels)
+        for given in zip(counts, required, zip(*columns, strict=True), strict=True)
+    ]
+
+
+def _tested(counts: Counts, required: float, figures: tuple[float, ...], levels: Levels) -> Tested:
+    good, bad, low, high, n = figures
     verdict = _decide(counts, good, bad, levels)
-    needs = _needs(verdict, counts, good, s, n, p0, levels)
+    needs = _needs(verdict, counts, good, n, required, levels)
     return Tested(verdict, good, bad, low, high, n, needs)
 
 
@@ -64,9 +111,14 @@ def latency(
     *,
     exact: bool = True,
     fragile_margin: float = 0.0,
+    prior: Prior = FLAT,
+    tested: Tested | None = None,
 ) -> Result:
-    """At least 95 % of the ended requests are within the bound; `shown_ms` is their p95."""
-    tested = weigh(counts, LATENCY_SHARE, levels)
+    """At least 95 % of the ended requests are within the bound; `shown_ms` is their p95.
+
+    `tested` is given where many shares were weighed at once.
+    """
+    tested = tested or weigh(counts, LATENCY_SHARE, levels, prior)
     margin = None if shown_ms is None or math.isinf(shown_ms) else bound_ms - shown_ms
     message = _words(tested, counts, LATENCY_SHARE, f"within {ms_text(bound_ms)}")
     if shown_ms is not None:
@@ -74,8 +126,8 @@ def latency(
     if not exact:
         message += "; the bound was not counted exactly and is read on its unfavourable side"
     value = None if margin is None else f"{bound_ms - margin:g}"
-    tight = margin is not None and 0 <= margin < fragile_margin * bound_ms
     texts = (value, f"{bound_ms:g}", None if margin is None else f"{margin:g}")
+    tight = margin is not None and 0 <= margin < fragile_margin * bound_ms
     return _result(metric, segment, counts, tested, texts, message, tight)
 
 
@@ -86,14 +138,15 @@ def attainment(
     levels: Levels,
     *,
     fragile_margin: float = 0.0,
+    prior: Prior = FLAT,
+    tested: Tested | None = None,
 ) -> Result:
     """At least `required` of the eligible offered requests are successes."""
-    tested = weigh(counts, required, levels)
+    tested = tested or weigh(counts, required, levels, prior)
     message = _words(tested, counts, required, "successful")
     if not counts.total:
-        return _result(
-            "attainment", segment, counts, tested, (None, f"{required:g}", None), message
-        )
+        nothing = (None, f"{required:g}", None)
+        return _result("attainment", segment, counts, tested, nothing, message)
     share = counts.within / counts.total
     texts = (f"{share:.6f}", f"{required:g}", f"{share - required:.6f}")
     tight = 0 <= share - required < fragile_margin * required
@@ -113,21 +166,17 @@ def _decide(counts: Counts, good: float, bad: float, levels: Levels) -> Verdict:
 
 
 def _needs(
-    verdict: Verdict,
-    counts: Counts,
-    log_e: float,
-    s: float,
-    n: float,
-    p0: float,
-    levels: Levels,
+    verdict: Verdict, counts: Counts, log_e: float, n: float, required: float, levels: Levels
 ) -> int | None:
     """Records still missing for a pass, in real and not in deflated records."""
     if verdict is not Verdict.INCONCLUSIVE:
         return None
+    s, p0 = counts.within / counts.effect, min(max(required, _EDGE), 1 - _EDGE)
     more = proportion.needs_more(log_e, s, n, p0, levels.alpha_pass)
+    short = max(0, counts.minimum - counts.total)
     if more is None:
-        return None
-    return max(math.ceil(more * counts.effect), counts.minimum - counts.total)
+        return short or None
+    return max(math.ceil(more * counts.effect), short)
 
 
 def _words(tested: Tested, counts: Counts, required: float, what: str) -> str:
@@ -144,18 +193,19 @@ def _evidence(tested: Tested, counts: Counts) -> str:
     log_e = tested.log_e_fail if tested.verdict is Verdict.FAIL else tested.log_e_pass
     text = f"e = {e_text(log_e)}"
     if counts.effect > 1:
-        text += f", design effect {counts.effect:.2f}"
+        alone = tested.n_effective
+        text += f"; design effect {counts.effect:.2f}: as good as {alone:,.0f} independent ones"
     return text
 
 
 def _still_needed(tested: Tested, counts: Counts) -> str:
     if counts.total < counts.minimum:
-        return f"; {counts.total:,} of {counts.minimum:,} in the minimum sample"
-    if tested.verdict is not Verdict.INCONCLUSIVE:
-        return ""
-    if tested.needs is None:
-        return "; the share observed does not lead to a pass"
-    return f"; needs about {tested.needs:,} more requests"
+        said = f"; {counts.total:,} of {counts.minimum:,} in the minimum sample"
+    elif tested.verdict is Verdict.INCONCLUSIVE and tested.needs is None:
+        said = "; the share observed does not lead to a pass"
+    else:
+        said = ""
+    return said + (needs_text(tested.needs, counts.rate_per_s) if tested.needs else "")
 
 
 def _result(
@@ -184,5 +234,6 @@ def _result(
         log_e_pass=tested.log_e_pass,
         log_e_fail=tested.log_e_fail,
         needs=tested.needs,
+        needs_s=seconds_for(tested.needs, counts.rate_per_s),
         fragile=tight and tested.verdict is Verdict.PASS,
     )

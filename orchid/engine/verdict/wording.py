@@ -35,3 +35,29 @@ def e_text(log_e: float) -> str:
         return f"1e{log_e / math.log(10):.0f}"
     value = math.exp(log_e)
     return f"{value:.2f}" if 0.01 <= value < 100 else f"{value:.1e}"
+
+
+def seconds_for(requests: int | None, rate_per_s: float | None) -> float | None:
+    """How long so many requests take at the present rate; None where either is unknown."""
+    if requests is None or rate_per_s is None or rate_per_s <= 0:
+        return None
+    return requests / rate_per_s
+
+
+def needs_text(requests: int, rate_per_s: float | None) -> str:
+    """`; needs about 240 more requests, about 2 min at the present rate`."""
+    said = f"; needs about {requests:,} more request{'' if requests == 1 else 's'}"
+    if rate_per_s is None:
+        return said
+    seconds = seconds_for(requests, rate_per_s)
+    if seconds is None:
+        return f"{said}; none come at present"
+    return f"{said}, about {span_text(seconds)} at the present rate"
+
+
+def span_text(seconds: float) -> str:
+    """A duration for people in the coarsest unit that says it: `40 s`, `12 min`, `9 d`."""
+    for unit, length in (("s", 1), ("min", 60), ("h", 3600)):
+        if seconds < 100 * length:
+            return f"{max(1.0, seconds / length):.2g} {unit}"
+    return f"{seconds / 86400:,.3g} d"
