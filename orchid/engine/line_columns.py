@@ -1,30 +1,22 @@
 """Lines of records as columns of numbers: what is summed, and what bounds are compared with.
 
 Sums are of whole parts (`rollup.parts_of`): microseconds, bytes, tokens, millionths of a TEU, and
-1e-12 dollars. Where attempts share a request, their parts add up.
+1e-12 dollars. Where attempts share a request, their parts add up. What was wasted depends on how a
+document judges a line, and is worked out in `work_columns.py`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import chain
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orchid.engine.clocks import Clocks
-from orchid.engine.rollup import FIGURES
+from orchid.engine.known import Floats, Known, Wholes, column, known, wholes
 from orchid.engine.wire.amounts import TEU_PARTS, USD_PARTS, amount
 from orchid.engine.wire.lines import Lines
-
-Floats = NDArray[np.float64]
-#: 64 bits, or Python's own numbers where an absurd amount needs them.
-Wholes = NDArray[Any]
-Mask = NDArray[np.bool_]
-
-_SAFE = 1 << 40
-"""A sum of a million such numbers still has 64 bits."""
+from orchid.engine.wire.records import DecisionRecord
+from orchid.engine.work_columns import Tried, tried_of
 
 _OF_REQUEST = ("first_token_ms", "max_gap_ms", "input_tokens", "cached_input_tokens")
 _PLAIN = (
@@ -35,15 +27,8 @@ _PLAIN = (
     "admission_ms",
     "max_output_tokens",
 )
-_SUMMED = ("queue_ms", "live_token_ms", "transfer_bytes", "preemptions")
-_TEU = ("teu_predicted", "teu_observed")
-
-
-class Known(NamedTuple):
-    """One figure of every request: its parts, and whether it was told at all."""
-
-    parts: Wholes
-    told: Mask
+#: A request that nobody decided on reserved nothing.
+_NOTHING = DecisionRecord(action="reject")
 
 
 class LineColumns(NamedTuple):
@@ -58,14 +43,15 @@ class LineColumns(NamedTuple):
 
 def numbers_of(lines: Lines) -> dict[str, Floats]:
     """The plain numbers of the requests by name, NaN for what is unknown."""
-    return {name: _column(name, lines.requests) for name in _PLAIN}
+    return {name: column(name, lines.requests) for name in _PLAIN}
 
 
-def columns_of(lines: Lines, numbers: Mapping[str, Floats]) -> LineColumns:
-    """What is summed of some lines; `numbers` are those of `numbers_of`."""
+def columns_of(lines: Lines, numbers: Mapping[str, Floats]) -> tuple[LineColumns, Tried]:
+    """What is summed of some lines, and their attempts; `numbers` are those of `numbers_of`."""
     told = (*_OF_REQUEST, "output_tokens")
-    figures = {name: _known(name, numbers[name]) for name in told}
-    figures |= _worked(lines.attempts)
+    figures = {name: known(name, numbers[name]) for name in told}
+    tried, used = tried_of(lines.attempts)
+    figures |= used | _reserved(lines.decisions)
     decided = [None if one is None else one.teu for one in lines.decisions]
     return LineColumns(
         np.array(lines.arrived_us, dtype=np.int64),
@@ -77,9 +63,9 @@ def columns_of(lines: Lines, numbers: Mapping[str, Floats]) -> LineColumns:
             _or_infinite(numbers["deadline_ms"]),
         ),
         figures,
-        _wholes(TEU_PARTS.of(decided)),
-        _wholes(_priced_parts(lines.attempts)),
-    )
+        wholes(TEU_PARTS.of(decided)),
+        wholes(_priced_parts(lines.attempts)),
+    ), tried
 
 
 def joined(parts: Sequence[LineColumns]) -> LineColumns:
@@ -100,47 +86,19 @@ def joined(parts: Sequence[LineColumns]) -> LineColumns:
     )
 
 
-def _column(name: str, objects: Iterable[Any]) -> Floats:
-    """A field of each as a number, NaN for None."""
-    return np.array(list(map(attrgetter(name), objects)), dtype=np.float64)
-
-
 def _or_infinite(column: Floats) -> Floats:
     return np.where(np.isnan(column), np.inf, column)
 
 
-def _known(name: str, column: Floats) -> Known:
-    """Parts of floats are rounded half to even, as `parts_of` does."""
-    told = ~np.isnan(column)
-    return Known(np.rint(np.where(told, column, 0.0) * FIGURES[name]).astype(np.int64), told)
-
-
-def _worked(attempts: Sequence[tuple[Any, ...]]) -> dict[str, Known]:
-    """What the attempts of each request add up to."""
-    tried = list(chain.from_iterable(attempts))
-    sizes = np.fromiter(map(len, attempts), dtype=np.int64, count=len(attempts))
-    each = {name: _known(name, _column(name, tried)) for name in _SUMMED}
-    taken = _column("released_ms", tried) - _column("cancel_requested_ms", tried)
-    each["cancel_to_release_ms"] = _known("cancel_to_release_ms", np.maximum(taken, 0.0))
-    for name in _TEU:
-        texts = list(map(attrgetter(name), tried))
-        told = np.array([text is not None for text in texts], dtype=np.bool_)
-        each[name] = Known(_wholes(TEU_PARTS.of(texts)), told)
-    return {name: _by_request(known, sizes) for name, known in each.items()}
-
-
-def _by_request(known: Known, sizes: Wholes) -> Known:
-    """Sums over each request's attempts; of none, nothing is told."""
-    if len(known.parts) == len(sizes) and (sizes == 1).all():
-        return known
-    parts = np.zeros(len(sizes), dtype=known.parts.dtype)
-    told = np.zeros(len(sizes), dtype=np.bool_)
-    some = sizes > 0
-    if some.any():
-        starts = (np.cumsum(sizes) - sizes)[some]
-        parts[some] = np.add.reduceat(known.parts, starts)
-        told[some] = np.logical_or.reduceat(known.told, starts)
-    return Known(parts, told)
+def _reserved(decisions: Sequence[Any]) -> dict[str, Known]:
+    """What admission reserved: output, and tokens held times the time that they are held."""
+    made = [_NOTHING if one is None else one for one in decisions]
+    held_ms = column("queue_ms", made) + column("prefill_ms", made) + column("decode_ms", made)
+    live = column("live_tokens", made) * held_ms
+    return {
+        "output_tokens_predicted": known("output_tokens_predicted", column("output_tokens", made)),
+        "live_token_ms_predicted": known("live_token_ms_predicted", live),
+    }
 
 
 def _priced_parts(attempts: Sequence[tuple[Any, ...]]) -> list[int]:
@@ -160,8 +118,3 @@ def _summed_parts(attempts: tuple[Any, ...]) -> int:
 def _stated_usd(attempt: Any) -> str | None:
     stated: str | None = attempt.external_usd if attempt.cost_usd is None else attempt.cost_usd
     return stated
-
-
-def _wholes(values: list[int]) -> Wholes:
-    largest = max(values, default=0)
-    return np.array(values, dtype=np.int64 if largest < _SAFE else object)

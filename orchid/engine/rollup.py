@@ -13,8 +13,11 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import NamedTuple
 
+#: Why work was wasted (see `orchid.engine.waste`).
+CAUSES = ("failed", "late", "cancelled", "abandoned_prefill", "preempted", "padded")
 #: The figures that are summed beside the populations, each with its parts: how many of the whole
-#: numbers that are added make one of its unit.
+#: numbers that are added make one of its unit. One of wasted work counts the requests that have
+#: any.
 FIGURES: Mapping[str, int] = {
     "first_token_ms": 1000,
     "queue_ms": 1000,
@@ -28,6 +31,15 @@ FIGURES: Mapping[str, int] = {
     "output_tokens": 1,
     "teu_predicted": 1_000_000,
     "teu_observed": 1_000_000,
+    # Of all attempts: time on devices, TEU (observed, else predicted), calls to services outside.
+    "accelerator_ms": 1000,
+    "work_teu": 1_000_000,
+    "external_calls": 1,
+    # What admission reserved.
+    "output_tokens_predicted": 1,
+    "live_token_ms_predicted": 1000,
+    **{f"wasted_{cause}_ms": 1000 for cause in CAUSES},
+    **{f"wasted_{cause}_teu": 1_000_000 for cause in CAUSES},
 }
 TEU_STEP = Decimal("1e-6")
 USD_STEP = Decimal("1e-12")

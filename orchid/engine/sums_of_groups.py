@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchid.engine.histogram import OVERFLOW
-from orchid.engine.line_columns import Known, Mask, Wholes
+from orchid.engine.known import Known, Mask, Wholes
 from orchid.engine.outcome import BIT_OF
 from orchid.engine.rollup import EXACT, TEU_STEP, USD_STEP, Figure, Sums
 
@@ -106,7 +106,8 @@ def _count(counters: Sequence[Counter[str]], masks: Mapping[str, Mask], grouping
 def _add_figure(name: str, known: Known, grouping: Grouping, found: Sequence[Sums]) -> None:
     if not known.told.any():
         return
-    counts, totals = grouping.total(known.told), grouping.total(known.parts)
+    counts = grouping.sizes if known.told.all() else grouping.total(known.told)
+    totals = grouping.total(known.parts)
     figures = zip(counts, totals, grouping.largest(known.parts), strict=True)
     for sums, (count, total, largest) in zip(found, figures, strict=True):
         if count:

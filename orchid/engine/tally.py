@@ -14,21 +14,16 @@ import numpy as np
 from orchid.engine.clocks import LatencyBound, has_gaps, in_time, keeps, latency_bounds
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import buckets_of
-from orchid.engine.line_columns import (
-    Floats,
-    LineColumns,
-    Mask,
-    Wholes,
-    columns_of,
-    joined,
-    numbers_of,
-)
+from orchid.engine.known import Floats, Mask, Wholes
+from orchid.engine.line_columns import LineColumns, columns_of, joined, numbers_of
 from orchid.engine.outcome import BIT_OF, bits_of
 from orchid.engine.rollup import RollupKey, Sums, TenantKey
 from orchid.engine.standing import Facts, Standing, standing_of
 from orchid.engine.sums_of_groups import UNCOUNTED, Grouping, Summed, sums_of_groups
+from orchid.engine.waste import ending_of
 from orchid.engine.wire.lines import Lines
 from orchid.engine.wire.shapes import Shape
+from orchid.engine.work_columns import wasted_figures
 
 Dims = tuple[tuple[str, str], ...]
 
@@ -60,6 +55,7 @@ class _Judged(NamedTuple):
     if_in_time: Wholes
     if_gaps: Wholes
     delivered: Mask
+    ending: Wholes
     latency_counted: Mask
     deadline_ms: Floats
     step_s: Wholes
@@ -107,11 +103,12 @@ class Tally:
     def add(self, lines: Lines) -> Told:
         """Count some lines; what each of them is, for its row."""
         numbers = numbers_of(lines)
-        codes, columns = self._codes_of(lines.shapes), columns_of(lines, numbers)
+        codes, (columns, tried) = self._codes_of(lines.shapes), columns_of(lines, numbers)
         judged = self._judged(codes)
-        populations = judged.always | np.where(
-            in_time(columns.at, judged.deadline_ms), judged.if_in_time, 0
-        )
+        punctual = in_time(columns.at, judged.deadline_ms)
+        late = ~(punctual | np.isnan(columns.at.completion_ms))
+        columns.figures.update(wasted_figures(tried, judged.ending, late, numbers["output_tokens"]))
+        populations = judged.always | np.where(punctual, judged.if_in_time, 0)
         populations |= np.where(has_gaps(columns.at), judged.if_gaps, 0)
         populations = np.where(judged.counted, populations, 0)
         tenants = [self._tenants[one.tenant or ""] for one in lines.requests]
@@ -250,6 +247,7 @@ class Tally:
         return (
             *(bits_of(part) for part in (standing.always, standing.if_in_time, standing.if_gaps)),
             standing.delivered,
+            ending_of(shape.facts),
             standing.latency_counted,
             standing.deadline_ms,
             document.gates.step_s,

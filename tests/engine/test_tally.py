@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from orchid.engine import outcome
 from orchid.engine.clocks import LatencyBound, latency_bounds
 from orchid.engine.document.load import LoadedDocument
+from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import bucket_of
 from orchid.engine.rollup import Figure, RollupKey, Sums, TenantKey, parts_of, step_of
 from orchid.engine.tally import Tally
+from orchid.engine.waste import wasted, work_of
 from orchid.engine.wire.lines import read_lines
 from orchid.engine.wire.records import (
     AttemptRecord,
@@ -58,6 +60,16 @@ ATTEMPT = st.fixed_dictionaries(
         "released_ms": maybe(MS),
         "teu_predicted": maybe(AMOUNT.map(Decimal)),
         "teu_observed": maybe(AMOUNT.map(Decimal)),
+        "teu_prefill_observed": maybe(AMOUNT.map(Decimal)),
+        "status": st.sampled_from([None, "completed", "failed", "cancelled", "truncated"]),
+        "accelerator_ms": maybe(MS),
+        "accelerator_prefill_ms": maybe(MS),
+        "accelerator_decode_ms": maybe(MS),
+        "useful_tokens": maybe(st.integers(0, 3)),
+        "interrupted_after_tokens": maybe(st.integers(0, 3)),
+        "padded_tokens": maybe(st.integers(0, 3)),
+        "kv_blocks_allocated": maybe(st.integers(0, 3)),
+        "kv_blocks_recomputed": maybe(st.integers(0, 3)),
     }
 )
 DECISION = st.builds(
@@ -66,6 +78,11 @@ DECISION = st.builds(
     route=st.sampled_from(["full", "compact", None]),
     reason=st.sampled_from(["requested", None]),
     teu=maybe(AMOUNT.map(Decimal)),
+    output_tokens=maybe(st.integers(0, 9)),
+    live_tokens=maybe(st.integers(0, 9)),
+    queue_ms=maybe(MS),
+    prefill_ms=maybe(MS),
+    decode_ms=maybe(MS),
 )
 RECORD = st.fixed_dictionaries(
     {
@@ -138,7 +155,7 @@ def by_itself(policies: Policies, record: RequestRecord) -> Sums:
         sums.observe(name, getattr(record, name))
     for name in ("input_tokens", "cached_input_tokens", "output_tokens"):
         sums.observe(name, getattr(record, name))
-    for name in ("queue_ms", "live_token_ms", "transfer_bytes", "preemptions"):
+    for name in ("queue_ms", "live_token_ms", "transfer_bytes", "preemptions", "external_calls"):
         observe_attempts(sums, name, [getattr(one, name) for one in record.attempts])
     for name in ("teu_predicted", "teu_observed"):
         observe_attempts(sums, name, [getattr(one, name) for one in record.attempts])
@@ -148,7 +165,29 @@ def by_itself(policies: Policies, record: RequestRecord) -> Sums:
         if one.released_ms is not None and one.cancel_requested_ms is not None
     ]
     observe_attempts(sums, "cancel_to_release_ms", taken_to_release)
+    add_work(sums, record, document)
     return sums
+
+
+def add_work(sums: Sums, record: RequestRecord, document: PolicyDocument) -> None:
+    for place, name in enumerate(("accelerator_ms", "work_teu")):
+        told = [w for one in record.attempts if (w := work_of(one)[place]) is not None]
+        if told:
+            sums.figures[name] = Figure(1, sum(told), sum(told))
+    for cause, work in wasted(record, document).items():
+        for unit, parts in (("ms", work.ms), ("teu", work.teu)):
+            if parts:
+                sums.figures[f"wasted_{cause}_{unit}"] = Figure(1, parts, parts)
+    if (decided := record.decision) is not None:
+        sums.observe("output_tokens_predicted", decided.output_tokens)
+        sums.observe("live_token_ms_predicted", reserved_live_token_ms(decided))
+
+
+def reserved_live_token_ms(decided: DecisionRecord) -> float | None:
+    held = (decided.queue_ms, decided.prefill_ms, decided.decode_ms)
+    if decided.live_tokens is None or None in held:
+        return None
+    return decided.live_tokens * sum(one for one in held if one is not None)
 
 
 def observe_attempts(sums: Sums, name: str, values: list[Any]) -> None:
