@@ -25,7 +25,7 @@ from ingest.services.tenants import note_tenants
 from ingest.states import CountedBy
 from orchid.engine.clocks import LatencyBound
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.line_columns import Mask
+from orchid.engine.known import Mask
 from orchid.engine.rollup import step_of
 from orchid.engine.tally import Tally
 from orchid.engine.wire.glance import Glance, glance
