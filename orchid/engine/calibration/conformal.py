@@ -9,8 +9,7 @@ conformal prediction: Vovk, Gammerman, Shafer 2005; Lei, G'Sell, Rinaldo, Tibshi
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from orchid.engine.calibration.ratios import Ratios
 
 # So that 0.95 read as 0.9500000000000001 asks for no rank more.
 _ROUNDING = 1e-9
@@ -35,18 +34,17 @@ def needed_for(nominal: float) -> int:
     return math.ceil(2 / (1 - nominal) - 1 - _ROUNDING)
 
 
-def ratio_interval(ratios: NDArray[np.float64], nominal: float) -> RatioInterval:
+def ratio_interval(ratios: Ratios, nominal: float) -> RatioInterval:
     """The two-sided interval of the next ratio."""
-    n, tail, needed = len(ratios), (1 - nominal) / 2, needed_for(nominal)
+    n, tail, needed = ratios.n, (1 - nominal) / 2, needed_for(nominal)
     if n < needed:
         return RatioInterval(n, None, None, needed)
-    ordered = np.sort(ratios)
     low = max(math.floor((n + 1) * tail + _ROUNDING), 1)
     high = min(math.ceil((n + 1) * (1 - tail) - _ROUNDING), n)
-    return RatioInterval(n, float(ordered[low - 1]), float(ordered[high - 1]), needed)
+    return RatioInterval(n, ratios.nth(low), ratios.nth(high), needed)
 
 
-def upper_ratio(ratios: NDArray[np.float64], share: float) -> float | None:
+def upper_ratio(ratios: Ratios, share: float) -> float | None:
     """What the next ratio stays under with the given chance; None where n is too few to say."""
-    rank = math.ceil((len(ratios) + 1) * share - _ROUNDING)
-    return float(np.sort(ratios)[rank - 1]) if rank <= len(ratios) else None
+    rank = math.ceil((ratios.n + 1) * share - _ROUNDING)
+    return ratios.nth(rank) if rank <= ratios.n else None

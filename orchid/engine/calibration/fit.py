@@ -7,6 +7,7 @@ import numpy as np
 
 from orchid.engine.calibration.conformal import RatioInterval, ratio_interval
 from orchid.engine.calibration.predictor import Predictor, ratios_of
+from orchid.engine.calibration.ratios import GivenRatios
 from orchid.engine.calibration.samples import AttemptSample, Buckets, Cell, rows_by_cell
 from orchid.engine.calibration.solve import (
     CAUCHY,
@@ -106,8 +107,10 @@ def fit_demand(
         versions=_versions(fitted),
         outliers=int((np.abs(solution.residual) > 2 * CAUCHY * solution.sigma).sum()),
         sigma=solution.sigma,
-        spread=ratio_interval(ratios, nominal),
-        cells={cell: ratio_interval(ratios[rows], nominal) for cell, rows in cells.items()},
+        spread=ratio_interval(GivenRatios(ratios), nominal),
+        cells={
+            cell: ratio_interval(GivenRatios(ratios[rows]), nominal) for cell, rows in cells.items()
+        },
         not_fitted=not_fitted,
     )
 

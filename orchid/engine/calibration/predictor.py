@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchid.engine.calibration.conformal import ratio_interval
+from orchid.engine.calibration.ratios import GivenRatios
 from orchid.engine.calibration.samples import AttemptSample, Buckets, Cell
 from orchid.engine.document.demand import Demand
 from orchid.engine.pricing import pad_of
@@ -73,7 +74,7 @@ def predictor_of(
     if not len(ratios):
         raise ValueError(f"no measured attempt is of a route that demand {demand.version} prices")
     middle = float(np.median(ratios))
-    spread = ratio_interval(ratios / middle, nominal)
+    spread = ratio_interval(GivenRatios(ratios / middle), nominal)
     return Predictor(factors, float(demand.input_weight), middle, spread.low, spread.high, pads)
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from orchid.engine.binomial import clopper_pearson, lower_bound
 from orchid.engine.calibration.conformal import needed_for, upper_ratio
 from orchid.engine.calibration.predictor import Predictor, ratios_of
+from orchid.engine.calibration.ratios import GivenRatios, Ratios
 from orchid.engine.calibration.samples import (
     AttemptSample,
     Buckets,
@@ -76,65 +76,86 @@ def calibrate(
         own = ratios[rows]
         own = own[np.isfinite(own)]
         if len(own):
-            judged.append(_judged(cell, own, predictor, nominal, _tenants(cell, refused, buckets)))
+            tenants = _tenants(cell, refused, buckets)
+            promise = Promise(nominal, predictor.low, predictor.high)
+            judged.append(judge_cell(cell, GivenRatios(own), promise, tenants))
     return judged
 
 
-def _judged(
-    cell: Cell,
-    ratios: NDArray[np.float64],
-    predictor: Predictor,
-    nominal: float,
-    tenants: dict[str, int],
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a prediction says of itself: measured over predicted lies between the ends.
+
+    With the nominal chance; an end that is None can't be stated yet. A prediction that is only
+    ever an upper bound has the lower end 0.
+    """
+
+    nominal: float
+    low: float | None
+    high: float | None
+
+    @property
+    def is_bound(self) -> bool:
+        return self.low == 0
+
+    @property
+    def upper_share(self) -> float:
+        """The share that is to stay under the upper end."""
+        return self.nominal if self.is_bound else (1 + self.nominal) / 2
+
+
+def judge_cell(
+    cell: Cell, ratios: Ratios, promise: Promise, tenants: Mapping[str, int] | None = None
 ) -> CellCalibration:
-    low, high = predictor.low, predictor.high
-    found = _measured(cell, ratios, low, high)
-    if low is None or high is None:
+    """One cell, of which there is at least one ratio; `tenants` are those refused meanwhile."""
+    found = _measured(cell, ratios, promise)
+    if promise.low is None or promise.high is None:
         return replace(found, text="the prediction rests on too few attempts to have an interval")
-    verdict = _verdict(ratios, low, high, found.upper, nominal)
+    verdict = _verdict(ratios, promise.low, promise.high, found.upper, promise)
     if verdict is Calibration.PAD:
-        return _padded(found, ratios, high, nominal)
-    kept = tenants if verdict is Calibration.OVER_PREDICTS else {}
-    text = _text(verdict, ratios, nominal, kept)
+        return _padded(found, ratios, promise.high, promise)
+    kept = dict(tenants or {}) if verdict is Calibration.OVER_PREDICTS else {}
+    text = _text(verdict, ratios, promise, kept)
     return replace(found, verdict=verdict, tenants=kept, text=text)
 
 
-def _measured(
-    cell: Cell, ratios: NDArray[np.float64], low: float | None, high: float | None
-) -> CellCalibration:
+def _measured(cell: Cell, ratios: Ratios, promise: Promise) -> CellCalibration:
     """The cell's figures, without a verdict yet."""
-    n = len(ratios)
-    inside = 0 if low is None or high is None else int(((ratios >= low) & (ratios <= high)).sum())
+    n, low, high = ratios.n, promise.low, promise.high
+    known = low is not None and high is not None
+    inside = n - ratios.below(low or 0.0) - ratios.above(high or 0.0) if known else 0
     lower, upper = clopper_pearson(inside, n, ALPHA)
-    bias, mean_error = _errors(ratios)
-    return CellCalibration(cell, n, bias, mean_error, inside / n, lower, upper, Calibration.TOO_FEW)
-
-
-def _errors(ratios: NDArray[np.float64]) -> tuple[float, float]:
-    """Median of measured over predicted, less 1; and the mean distance from 1."""
-    return float(np.median(ratios)) - 1, float(np.mean(np.abs(ratios - 1)))
+    bias, error = ratios.median - 1, ratios.mean_error
+    return CellCalibration(cell, n, bias, error, inside / n, lower, upper, Calibration.TOO_FEW)
 
 
 def _verdict(
-    ratios: NDArray[np.float64], low: float, high: float, upper: float, nominal: float
+    ratios: Ratios, low: float, high: float, upper: float, promise: Promise
 ) -> Calibration:
-    if upper < nominal:
-        over = int((ratios < low).sum()) > int((ratios > high).sum())
+    if upper < promise.nominal:
+        over = ratios.below(low) > ratios.above(high)
         return Calibration.OVER_PREDICTS if over else Calibration.PAD
-    if len(ratios) < needed_for(nominal):
+    if ratios.n < needed_for(promise.nominal):
         return Calibration.TOO_FEW
-    steadily = lower_bound(int((ratios < 1).sum()), len(ratios), ALPHA) > 0.5
-    if steadily and float(np.median(ratios)) <= 1 - OVER_PRICED:
-        return Calibration.OVER_PREDICTS
-    return Calibration.CALIBRATED
+    return Calibration.OVER_PREDICTS if _is_over(ratios, promise) else Calibration.CALIBRATED
+
+
+def _is_over(ratios: Ratios, promise: Promise) -> bool:
+    """An estimate whose middle is steadily too high, or a bound that is far from ever reached."""
+    if promise.is_bound:
+        reached = upper_ratio(ratios, promise.nominal)
+        return reached is not None and reached <= 1 - OVER_PRICED
+    steadily = lower_bound(ratios.below(1), ratios.n, ALPHA) > 0.5
+    return steadily and ratios.median <= 1 - OVER_PRICED
 
 
 def _padded(
-    found: CellCalibration, ratios: NDArray[np.float64], high: float, nominal: float
+    found: CellCalibration, ratios: Ratios, high: float, promise: Promise
 ) -> CellCalibration:
     """The pad under which the next attempt keeps the upper end with its nominal chance."""
-    needed = upper_ratio(ratios / high, (1 + nominal) / 2)
-    covered = f"covers {found.coverage:.1%} where {nominal:.0%} is promised"
+    reached = upper_ratio(ratios, promise.upper_share)
+    needed = None if reached is None else reached / high
+    covered = f"covers {found.coverage:.1%} where {promise.nominal:.0%} is promised"
     if needed is None or needed > LARGEST_PAD:
         what = "too few attempts to say what pad" if needed is None else f"a pad of {needed:.2f}"
         text = f"{covered}; {what} would restore it"
@@ -145,17 +166,17 @@ def _padded(
 
 
 def _text(
-    verdict: Calibration,
-    ratios: NDArray[np.float64],
-    nominal: float,
-    tenants: dict[str, int],
+    verdict: Calibration, ratios: Ratios, promise: Promise, tenants: Mapping[str, int]
 ) -> str:
     if verdict is Calibration.TOO_FEW:
-        return f"{len(ratios)} attempts of the {needed_for(nominal)} that a verdict needs"
+        return f"{ratios.n} attempts of the {needed_for(promise.nominal)} that a verdict needs"
     if verdict is not Calibration.OVER_PREDICTS:
         return ""
     who = ", ".join(f"{name} ({count})" for name, count in tenants.items())
-    said = f"half of the attempts take less than {float(np.median(ratios)):.2f} of their price"
+    part, middle = "half", ratios.median
+    if promise.is_bound:
+        part, middle = f"{promise.nominal:.0%}", upper_ratio(ratios, promise.nominal) or middle
+    said = f"{part} of the attempts take less than {middle:.2f} of their price"
     return f"{said}; refused meanwhile: {who or 'nobody'}"
 
 
@@ -188,6 +209,8 @@ def errors_by_version(
         if np.isfinite(ratio):
             groups.setdefault((buckets.of(sample), sample.version), []).append(float(ratio))
     return [
-        VersionError(cell, version, len(own), *_errors(np.array(own)))
-        for (cell, version), own in sorted(groups.items())
+        VersionError(cell, version, own.n, own.median - 1, own.mean_error)
+        for (cell, version), own in (
+            (key, GivenRatios(np.array(found))) for key, found in sorted(groups.items())
+        )
     ]

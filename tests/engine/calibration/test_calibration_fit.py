@@ -9,6 +9,7 @@ from orchid.engine.binomial import clopper_pearson
 from orchid.engine.calibration.conformal import needed_for, ratio_interval, upper_ratio
 from orchid.engine.calibration.fit import DemandFit, NotIdentifiableError, fit_demand
 from orchid.engine.calibration.predictor import ratios_of
+from orchid.engine.calibration.ratios import GivenRatios
 from orchid.engine.calibration.samples import AttemptSample, Buckets, Cell
 from tests.engine.calibration.measured_attempts import FACTORS, FIXED_MS, MS_PER_TEU, WEIGHT, World
 
@@ -145,12 +146,12 @@ def test_an_attempt_without_a_time_is_no_sample() -> None:
 def test_ranks_of_a_conformal_interval_by_hand() -> None:
     assert needed_for(0.95) == 39
     hundred = np.arange(1.0, 100.0)  # 1..99: ranks 2 and 98 of 99 at 95 %
-    found = ratio_interval(hundred, 0.95)
+    found = ratio_interval(GivenRatios(hundred), 0.95)
     assert (found.low, found.high) == (2.0, 98.0)
-    assert ratio_interval(hundred[:38], 0.95).too_few
-    assert ratio_interval(hundred[:39], 0.95).high == 39.0
-    assert upper_ratio(hundred, 0.95) == 95.0
-    assert upper_ratio(hundred[:18], 0.95) is None
+    assert ratio_interval(GivenRatios(hundred[:38]), 0.95).too_few
+    assert ratio_interval(GivenRatios(hundred[:39]), 0.95).high == 39.0
+    assert upper_ratio(GivenRatios(hundred), 0.95) == 95.0
+    assert upper_ratio(GivenRatios(hundred[:18]), 0.95) is None
 
 
 def test_a_cell_is_named_by_what_admission_knows() -> None:
