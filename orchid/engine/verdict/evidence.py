@@ -24,7 +24,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.segments import Where, matches, most_specific, where_key
+from orchid.engine.segments import Where, matches, specificity, where_key
+from orchid.engine.selector_index import SelectorIndex, positions
 
 LOAD_STATE = "load_state"
 #: What everyday load is called by suites and by edges. Traffic that is not told apart by load
@@ -145,6 +146,26 @@ def in_force(items: Iterable[Item]) -> tuple[list[Item], list[Silent]]:
     return current, silent
 
 
+class _Shelf:
+    """What is in force of one route under one manifest, found by the cell's dimensions."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        self._index = SelectorIndex([item.where for item in items])
+
+    def taking(self, dims: Mapping[str, str]) -> list[Item]:
+        """Those whose selector and load state are the cell's, newest first."""
+        fitting = positions(self._index.covering(dims))
+        return [self.items[n] for n in fitting if self.items[n].under(dims)]
+
+
+def _shelves(items: Iterable[Item]) -> dict[tuple[str, str], _Shelf]:
+    found: dict[tuple[str, str], list[Item]] = {}
+    for item in items:
+        found.setdefault((item.route, item.manifest), []).append(item)
+    return {place: _Shelf(some) for place, some in found.items()}
+
+
 class Book:
     """A product's evidence as it stands for one document at one moment."""
 
@@ -152,39 +173,39 @@ class Book:
         self.at, self.rules = at, document.gates.evidence
         self.max_age = timedelta(milliseconds=self.rules.max_age_ms)
         self.current, self.silent = in_force(items)
-        self._by_cell: dict[tuple[str, str], list[Item]] = {}
-        for item in self.current:
-            self._by_cell.setdefault((item.route, item.manifest), []).append(item)
-            if why := self._silence(item):
-                self.silent.append(Silent(item, why))
+        self._shelves = _shelves(self.current)
+        silences = ((item, self._silence(item)) for item in self.current)
+        self.silent += [Silent(item, why) for item, why in silences if why]
 
     def speaker(self, dims: Mapping[str, str], route: str, manifest: str) -> Item | None:
         """The item whose score stands for the cell; None where nothing covers it."""
         taking = self._taking(dims, route, manifest)
         if self._lacking(taking):
             return None
-        return most_specific((i for i in taking if i.kind in SCORING_KINDS), dims)
+        scoring = (item for item in taking if item.kind in SCORING_KINDS)
+        return max(scoring, key=lambda item: specificity(item.where), default=None)
 
     def found(self, dims: Mapping[str, str], route: str, manifest: str) -> tuple[Item, ...]:
         """Every item in force that found violations which hold against the cell."""
-        mine = self._by_cell.get((route, manifest), ())
-        kinds = VIOLATION_KINDS
-        return tuple(i for i in mine if i.violations and i.kind in kinds and i.takes(dims))
+        shelf = self._shelves.get((route, manifest))
+        taking = shelf.taking(dims) if shelf else ()
+        return tuple(i for i in taking if i.violations and i.kind in VIOLATION_KINDS)
 
     def why_silent(self, dims: Mapping[str, str], route: str, manifest: str) -> str:
         """In words what keeps the cell uncovered; empty where something speaks."""
         if self.speaker(dims, route, manifest):
             return ""
-        mine = self._by_cell.get((route, manifest), [])
-        if not mine:
+        shelf = self._shelves.get((route, manifest))
+        if shelf is None:
             return "nothing measured of this route under this manifest"
         if lacking := self._lacking(self._taking(dims, route, manifest)):
             return f"no evidence in force of kind {', '.join(lacking)}"
-        return self._nearest(mine, dims)
+        return self._nearest(shelf.items, dims)
 
     def _taking(self, dims: Mapping[str, str], route: str, manifest: str) -> list[Item]:
-        mine = self._by_cell.get((route, manifest), ())
-        return [i for i in mine if i.takes(dims) and not stale(i, self.at, self.max_age)]
+        shelf = self._shelves.get((route, manifest))
+        taking = shelf.taking(dims) if shelf else ()
+        return [item for item in taking if not stale(item, self.at, self.max_age)]
 
     def _lacking(self, taking: Sequence[Item]) -> list[str]:
         kinds = {item.kind for item in taking}
