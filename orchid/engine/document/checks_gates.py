@@ -3,7 +3,6 @@
 from collections import defaultdict
 
 from orchid.engine.clocks import CLOCK_OF_GATE, latency_gates
-from orchid.engine.document.errors import nearest
 from orchid.engine.document.findings import Subject, Told
 from orchid.engine.document.values import duration_text, figure
 from orchid.engine.segments import Where, both, may_overlap, where_key
@@ -15,23 +14,6 @@ CLOCK_GATES = {
     "first_token": ("first_token_p95_ms",),
     "inter_token": ("inter_token_gap_p95_ms", "time_per_output_token_p95_ms"),
 }
-#: Conditions that can reopen a decision, by the names that watch for them.
-TRIGGERS = (
-    "mix_change",
-    "fallback_rise",
-    "early_termination_rise",
-    "calibration_drift",
-    "segment_floor",
-    "gate_breach",
-    "cache_allocation",
-    "cancel_to_release",
-    "manifest_change",
-    "candidate_overlap",
-    "escalation_rise",
-    "upstream_unpinned",
-    "prefix_reads",
-)
-
 
 def attainment_unprovable(subject: Subject) -> Told:
     """A bound on a proportion stays under 1, however many requests succeed."""
@@ -172,10 +154,3 @@ def _content(where: Where) -> frozenset[tuple[str, frozenset[str]]]:
         (name, frozenset([value] if isinstance(value, str) else value))
         for name, value in where.items()
     )
-
-
-def revisit_unknown(subject: Subject) -> Told:
-    for i, condition in enumerate(subject.document.revisit):
-        if condition.trigger not in TRIGGERS:
-            hint = nearest(condition.trigger, TRIGGERS) or f"known are {', '.join(TRIGGERS)}"
-            yield f"/revisit/{i}/trigger", f"nothing measures {condition.trigger}: {hint}"

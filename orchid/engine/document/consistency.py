@@ -22,6 +22,7 @@ from orchid.engine.document import (
     checks_selectors,
     checks_shares,
     checks_time,
+    checks_watched,
 )
 from orchid.engine.document.findings import Check, Finding, RouteUtility, Severity, Subject
 from orchid.engine.document.model import PolicyDocument
@@ -68,6 +69,9 @@ ERRORS: tuple[Check, ...] = (
     checks_gates.gated_segment_repeated,
     checks_gates.ambiguous_gated_segments,
     checks_gates.eligible_never,
+    checks_watched.guardrail_unknown,
+    checks_watched.guardrail_repeated,
+    checks_watched.revisit_unknown,
     checks_selectors.ambiguous_floors,
     checks_selectors.ambiguous_fallback,
     checks_routing.always_large_contradicted,
@@ -121,7 +125,8 @@ WARNINGS: tuple[Check, ...] = (
     checks_gates.gate_looser_than_deadline,
     checks_gates.gate_window_short,
     checks_gates.gate_window_under_step,
-    checks_gates.revisit_unknown,
+    checks_watched.guardrail_window_under_step,
+    checks_watched.bound_on_the_good_side,
     checks_selectors.floor_never,
     checks_routing.ambiguous_routing,
     checks_routing.routing_rule_never,

@@ -1,8 +1,9 @@
 """What a successful response is, and the gates that a generation is judged by."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from orchid.engine.document.values import (
     Count,
@@ -128,6 +129,29 @@ class EvidenceRules(Section):
     """Kinds that have to be there and fresh, beside the score, wherever a response is counted."""
 
 
+class Guardrail(Section):
+    """A bound on a measure that stops a stage while the five gates still look good."""
+
+    measure: Name
+    """What is measured; the reference lists every measure."""
+    max: NonNegative | None = None
+    """The guardrail fails above it."""
+    min: NonNegative | None = None
+    """The guardrail fails below it."""
+    window_ms: DurationMs = Field(alias="window")
+    """What the measure is taken over, up to the watermark and never before the window opened."""
+    where: Selector = Field(default_factory=dict)
+    """The requests that it is taken of; {} takes every request."""
+    minimum_sample: PositiveCount = 200
+    """Requests below which the guardrail says nothing."""
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.max is None and self.min is None:
+            raise PydanticCustomError("guardrail", "max, min or both")
+        return self
+
+
 class Gates(Section):
     """Bounds, and the settings that verdicts about them share."""
 
@@ -161,3 +185,5 @@ class Gates(Section):
     """A margin below this fraction of its bound is shown as fragile."""
     evidence: EvidenceRules = Field(default_factory=EvidenceRules)
     """Which quality evidence is valid."""
+    guardrails: tuple[Guardrail, ...] = ()
+    """What stops a stage beside the gates: queue, cache, transfer, fallback, fairness."""

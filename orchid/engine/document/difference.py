@@ -24,6 +24,7 @@ __all__ = ["Category", "Change", "Direction", "changes", "required_approvals"]
 #: Lists whose items are known by some of their keys; items of others by their whole content.
 LIST_KEYS: Mapping[Path, tuple[str, ...]] = {
     ("gates", "segments"): ("name",),
+    ("gates", "guardrails"): ("measure", "where"),
     ("segments", "floors"): ("where",),
     ("demand", "cells"): ("route", "input_bucket", "output_bucket"),
     ("budgets",): ("tenant", "window"),

@@ -24,6 +24,8 @@ LARGER: Mapping[Path, Direction] = {
     ("gates", "*", "minimum_sample"): TIGHTER,
     ("gates", "*", "minimum_successes"): TIGHTER,
     ("gates", "segments", "*", "minimum_sample"): TIGHTER,
+    ("gates", "guardrails", "*", "max"): LOOSER,
+    ("gates", "guardrails", "*", "min"): TIGHTER,
     ("gates", "alpha_pass"): LOOSER,
     ("gates", "design_effect_prior"): TIGHTER,
     ("gates", "evidence", "max_age"): LOOSER,
@@ -62,6 +64,7 @@ PRESENT: Mapping[Path, Direction | None] = {
     ("gates", "*"): TIGHTER,
     ("gates", "evidence"): None,  # against its defaults it can ask more or less
     ("gates", "segments", "*"): TIGHTER,
+    ("gates", "guardrails", "*"): TIGHTER,
     ("budgets", "*"): TIGHTER,
     ("revisit", "*"): TIGHTER,
     ("routing", "always_large", "*"): TIGHTER,

@@ -39,6 +39,13 @@ gates:
   design_effect_prior: 1.5
   fragile_margin: 0.06
   evidence: {max_age: 10d, kinds_required: [frozen_suite, policy]}
+  guardrails:
+  - measure: queue_dwell_max_ms
+    max: 900
+    window: 15m
+    where: {task: short_assistant}
+    minimum_sample: 350
+  - {measure: completion_share, min: 0.97, window: 15m}
 demand:
   version: teu-3
   input_weight: 0.25

@@ -21,6 +21,13 @@ def segment_words(item: Item) -> str:
     return f"gates on the segment {item['name']} ({selector_words(item['where'])}){least}"
 
 
+def guardrail_words(item: Item) -> str:
+    bounds = _given(item, "max", "at most {}") + _given(item, "min", "at least {}")
+    window, where = value_words("window", item["window"]), item.get("where", {})
+    scope = f" where {selector_words(where)}" if where else ""
+    return f"guardrail {item['measure']}{scope}{bounds} in {window}"
+
+
 def routing_words(item: Item) -> str:
     return f"route to {item['route']} where {selector_words(item['where'])}"
 
@@ -87,6 +94,7 @@ ITEMS: Mapping[Path, Words] = {
     ("fallback",): fallback_words,
     ("segments", "floors"): floor_words,
     ("gates", "segments"): segment_words,
+    ("gates", "guardrails"): guardrail_words,
     ("routing", "rules"): routing_words,
     ("routing", "always_large"): always_large_words,
     ("demand", "cells"): cell_words,

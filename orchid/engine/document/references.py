@@ -35,6 +35,7 @@ ROUTE_KEYS = (
 SELECTORS = (
     "contract/eligible",
     "gates/segments/*/where",
+    "gates/guardrails/*/where",
     "segments/floors/*/where",
     "fallback/*/where",
     "routing/rules/*/where",

@@ -13,6 +13,7 @@ from tests.engine.document.finding_cases import (
     selectors,
     shares,
     time,
+    watched,
 )
 from tests.engine.document.finding_cases.case import Case
 
@@ -31,6 +32,7 @@ CASES: dict[str, Case] = {
         overload,
         shares,
         rollout,
+        watched,
     )
     for code, case in theme.CASES.items()
 }

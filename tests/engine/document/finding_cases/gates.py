@@ -75,10 +75,4 @@ CASES: dict[str, Case] = {
         {"gates.violations.window": "59s"},
         {"gates.violations.window": "60s"},
     ),
-    "revisit_unknown": Case(
-        "/revisit/0/trigger",
-        "nothing measures mix_chance: did you mean mix_change?",
-        {"revisit.0.trigger": "mix_chance"},
-        {"revisit.0.trigger": "segment_floor"},
-    ),
 }
