@@ -1,8 +1,27 @@
 """Tables of the room."""
 
+from gates.models.calibration import (
+    CalibrationCell,
+    CalibrationCursor,
+    CalibrationWatch,
+    CompletionBin,
+    PricedOut,
+)
 from gates.models.diffs import DecisionDiff
 from gates.models.evidence import Evidence
 from gates.models.judging import Evaluation, Verdict, Window
 from gates.models.points import DeclaredPoint
 
-__all__ = ["DecisionDiff", "DeclaredPoint", "Evaluation", "Evidence", "Verdict", "Window"]
+__all__ = [
+    "CalibrationCell",
+    "CalibrationCursor",
+    "CalibrationWatch",
+    "CompletionBin",
+    "DecisionDiff",
+    "DeclaredPoint",
+    "Evaluation",
+    "Evidence",
+    "PricedOut",
+    "Verdict",
+    "Window",
+]

@@ -18,6 +18,12 @@ class DeclaredPoint(models.Model):
     attainment = models.FloatField(null=True)
     cost_per_success_usd = models.DecimalField(max_digits=20, decimal_places=12, null=True)
     ledger_usd_per_h = models.DecimalField(max_digits=16, decimal_places=4, null=True)
+    # The condition that a trial of the selected policy ran under; empty for a policy of its own.
+    condition = models.CharField(max_length=120, blank=True, default="")
+    is_selected = models.BooleanField(default=False)
+    # Made up by whoever declares it, to show a shape that is known; else told of a trial.
+    is_own_choice = models.BooleanField(default=False)
+    observed = models.JSONField(default=dict)
     outcome = models.TextField(blank=True)
 
     class Meta:
