@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from orchid.engine.clocks import Clocks, LatencyBound, clocks_of, has_gaps, in_time, keeps
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.outcome import COUNTERS, facts_of
+from orchid.engine.priced_by_table import untold_places
 from orchid.engine.standing import Facts, Standing, standing_of
 from orchid.engine.wire.records import RequestRecord
 
@@ -23,27 +24,36 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Records as columns of equal length; `codes` says which of the distinct facts each has."""
+    """Records as columns of equal length; `codes` says which of the distinct facts each has.
+
+    `untold` are the distinct sets of places without a price or tokens to work one out by, and
+    `untold_codes` say which of them each record has.
+    """
 
     facts: tuple[Facts, ...]
     codes: NDArray[np.int32]
     at: Clocks
+    untold: tuple[frozenset[str], ...]
+    untold_codes: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
 def from_records(records: Iterable[RequestRecord]) -> Columns:
-    """The columns of any number of records, in their order; 44 bytes a record stay."""
+    """The columns of any number of records, in their order; 48 bytes a record stay."""
     known: dict[Facts, int] = {}
-    codes = array("i")
+    untold: dict[frozenset[str], int] = {}
+    codes, untold_codes = array("i"), array("i")
     columns = [array("d") for _ in Clocks._fields]
     for record in records:
         codes.append(known.setdefault(facts_of(record), len(known)))
+        untold_codes.append(untold.setdefault(untold_places(record), len(untold)))
         for column, value in zip(columns, clocks_of(record), strict=True):
             column.append(value)  # type: ignore[arg-type]  # of one record each is a float
     at = Clocks(*(np.array(column, dtype=np.float64) for column in columns))
-    return Columns(tuple(known), np.array(codes, dtype=np.int32), at)
+    whose = np.array(codes, dtype=np.int32), np.array(untold_codes, dtype=np.int32)
+    return Columns(tuple(known), whose[0], at, tuple(untold), whose[1])
 
 
 def populations_of(columns: Columns, document: PolicyDocument) -> dict[str, Mask]:
@@ -57,6 +67,10 @@ def populations_of(columns: Columns, document: PolicyDocument) -> dict[str, Mask
             found[name] |= punctual & _spread(columns, [name in s.if_in_time for s in standings])
         if any(name in one.if_gaps for one in standings):
             found[name] |= gaps & _spread(columns, [name in one.if_gaps for one in standings])
+    priced = document.prices.keys()
+    untold = np.array([not priced.isdisjoint(places) for places in columns.untold], dtype=np.bool_)
+    if untold.any():
+        found["unpriced"] |= untold[columns.untold_codes]
     return found
 
 

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Wholes = NDArray[Any]
 Mask = NDArray[np.bool_]
 
-_SAFE = 1 << 40
+SAFE = 1 << 40
 """A sum of a million such numbers still has 64 bits."""
 
 
@@ -64,4 +64,4 @@ def by_request(figure: Known, sizes: Wholes) -> Known:
 def wholes(values: list[int]) -> Wholes:
     """Whole numbers as a column."""
     largest = max(values, default=0)
-    return np.array(values, dtype=np.int64 if largest < _SAFE else object)
+    return np.array(values, dtype=np.int64 if largest < SAFE else object)

@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from orchid.engine.clocks import Clocks
+from orchid.engine.document.money import Price
 from orchid.engine.known import Floats, Known, Wholes, column, known, wholes
+from orchid.engine.priced_by_table import table_usd
 from orchid.engine.wire.amounts import TEU_PARTS, USD_PARTS, amount
 from orchid.engine.wire.lines import Lines
 from orchid.engine.wire.records import DecisionRecord
@@ -101,6 +104,24 @@ def _reserved(decisions: Sequence[Any]) -> dict[str, Known]:
     }
 
 
+def priced_parts(
+    request: Any, attempts: tuple[Any, ...], prices: Mapping[str, Price]
+) -> int | None:
+    """What a request's attempts state and what the table says of the others.
+
+    None where the table can't say, so that what they state is all that is known.
+    """
+    by_table = table_usd(request, attempts, prices, of=_place_of)
+    return None if by_table is None else USD_PARTS.exactly(by_table + _sum_of(attempts))
+
+
+def _place_of(attempt: Any) -> str:
+    """Of a loose attempt, whose words stay JSON."""
+    words = [bytes(one) for one in (attempt.route, attempt.model)]
+    told = [msgspec.json.decode(one, type=str | None) for one in words if one]
+    return next((word for word in told if word), "")
+
+
 def _priced_parts(attempts: Sequence[tuple[Any, ...]]) -> list[int]:
     """Dollars that the attempts of each request stated, as `outcome.priced_usd` sums them."""
     return [
@@ -110,9 +131,12 @@ def _priced_parts(attempts: Sequence[tuple[Any, ...]]) -> list[int]:
 
 
 def _summed_parts(attempts: tuple[Any, ...]) -> int:
+    return USD_PARTS.exactly(_sum_of(attempts))
+
+
+def _sum_of(attempts: tuple[Any, ...]) -> Decimal:
     stated = map(_stated_usd, attempts)
-    total = sum((amount(text) for text in stated if text is not None), Decimal(0))
-    return USD_PARTS.exactly(total)
+    return sum((amount(text) for text in stated if text is not None), Decimal(0))
 
 
 def _stated_usd(attempt: Any) -> str | None:

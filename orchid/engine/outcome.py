@@ -17,6 +17,7 @@ from decimal import Decimal
 
 from orchid.engine.clocks import LatencyBound, clocks_of, has_gaps, in_time, keeps
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.priced_by_table import table_usd, untold_places
 from orchid.engine.standing import Facts, standing_of
 from orchid.engine.timing import deadline_ms
 from orchid.engine.wire.records import AttemptRecord, RequestRecord
@@ -73,6 +74,8 @@ def populations(record: RequestRecord, document: PolicyDocument) -> frozenset[st
         found |= standing.if_in_time
     if has_gaps(at):
         found |= standing.if_gaps
+    if not document.prices.keys().isdisjoint(untold_places(record)):
+        found |= {"unpriced"}
     return found
 
 
@@ -100,10 +103,14 @@ def within(
     return frozenset(bound.key for bound in bounds if keeps(at, bound))
 
 
-def priced_usd(record: RequestRecord) -> Decimal:
-    """Dollars stated by the attempts themselves; what the fleet costs is the ledger's matter."""
+def priced_usd(record: RequestRecord, document: PolicyDocument) -> Decimal:
+    """Dollars that the attempts state themselves, and of the others what the price table says.
+
+    What the fleet costs is the ledger's matter.
+    """
     stated = (a.external_usd if a.cost_usd is None else a.cost_usd for a in record.attempts)
-    return sum((usd for usd in stated if usd is not None), Decimal(0))
+    by_table = table_usd(record, record.attempts, document.prices) or Decimal(0)
+    return sum((usd for usd in stated if usd is not None), by_table)
 
 
 def deadline_of(record: RequestRecord, document: PolicyDocument) -> float:

@@ -125,10 +125,11 @@ def is_escalated(facts: Facts, document: PolicyDocument) -> bool:
 def has_unknown_price(facts: Facts, document: PolicyDocument) -> bool:
     """Whether an attempt outside the generation's own fleet has no known price.
 
-    Own devices are paid by the ledger, so their attempts need no price of their own.
+    Own devices are paid by the ledger, so their attempts need no price of their own; what runs at a
+    priced route is priced by its tokens (`priced_by_table.py`).
     """
-    own = {*document.models, *MODELLESS_ROUTES}
-    return any(outside or place not in own for place, outside in facts.unpaid)
+    paid = {*document.models, *MODELLESS_ROUTES, *document.prices}
+    return any(outside or place not in paid for place, outside in facts.unpaid)
 
 
 def _in_any_case(facts: Facts, document: PolicyDocument) -> set[str]:

@@ -14,8 +14,8 @@ import numpy as np
 from orchid.engine.clocks import LatencyBound, has_gaps, in_time, keeps, latency_bounds
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import buckets_of
-from orchid.engine.known import Floats, Mask, Wholes
-from orchid.engine.line_columns import LineColumns, columns_of, joined, numbers_of
+from orchid.engine.known import SAFE, Floats, Mask, Wholes
+from orchid.engine.line_columns import LineColumns, columns_of, joined, numbers_of, priced_parts
 from orchid.engine.outcome import BIT_OF, bits_of
 from orchid.engine.rollup import RollupKey, Sums, TenantKey
 from orchid.engine.standing import Facts, Standing, standing_of
@@ -62,6 +62,7 @@ class _Judged(NamedTuple):
     cell: Wholes
     stream: Wholes
     digest: Wholes
+    by_table: Mask
     counted: Mask
 
     def spread(self, codes: Wholes) -> "_Judged":
@@ -110,6 +111,7 @@ class Tally:
         columns.figures.update(wasted_figures(tried, judged.ending, late, numbers["output_tokens"]))
         populations = judged.always | np.where(punctual, judged.if_in_time, 0)
         populations |= np.where(has_gaps(columns.at), judged.if_gaps, 0)
+        columns = self._priced(lines, judged.by_table, columns, populations)
         populations = np.where(judged.counted, populations, 0)
         tenants = [self._tenants[one.tenant or ""] for one in lines.requests]
         self._added.append(_Added(codes, np.array(tenants, dtype=np.int64), populations, columns))
@@ -238,6 +240,21 @@ class Tally:
             self._rows.append(self._judge(shape))
         return np.array(list(map(known.__getitem__, shapes)), dtype=np.int64)
 
+    def _priced(
+        self, lines: Lines, by_table: Mask, columns: LineColumns, populations: Wholes
+    ) -> LineColumns:
+        """The columns with what the price tables say; lines that can't be priced are marked."""
+        usd, places = columns.usd, np.flatnonzero(by_table).tolist()
+        for place in places:
+            prices = self.documents[lines.shapes[place].digest or ""].prices
+            parts = priced_parts(lines.requests[place], lines.attempts[place], prices)
+            if parts is None:
+                populations[place] |= BIT_OF["unpriced"]
+            else:
+                usd = usd if parts < SAFE else usd.astype(object)
+                usd[place] = parts
+        return columns._replace(usd=usd)
+
     def _judge(self, shape: Shape) -> tuple[Any, ...]:
         digest = shape.digest or ""
         document = self.documents[digest]
@@ -254,6 +271,7 @@ class Tally:
             self._cells[cell],
             self._streams[stream],
             self._digests[digest],
+            any(place in document.prices for place, _ in shape.facts.unpaid),
             not shape.in_rollup,
         )
 

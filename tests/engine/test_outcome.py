@@ -232,7 +232,7 @@ def test_own_devices_need_no_price_and_outside_attempts_do(policy: PolicyDocumen
     assert "unpriced" not in counted(policy)
     assert "unpriced" in counted(policy, attempts=(outside, attempt(policy)))
     assert "unpriced" not in counted(policy, attempts=(priced, free))
-    assert outcome.priced_usd(request(policy, attempts=(priced, free))) == Decimal("0.01")
+    assert outcome.priced_usd(request(policy, attempts=(priced, free)), policy) == Decimal("0.01")
 
 
 def test_the_deadline_is_the_classes_or_the_contracts_or_the_requests_own_if_sooner(

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from orchid.engine import outcome
 from orchid.engine.clocks import LatencyBound, latency_bounds
-from orchid.engine.document.load import LoadedDocument
+from orchid.engine.document.load import LoadedDocument, load_document
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import bucket_of
 from orchid.engine.rollup import Figure, RollupKey, Sums, TenantKey, parts_of, step_of
@@ -31,11 +32,18 @@ from orchid.engine.wire.records import (
 BOUNDS = (LatencyBound("completion", 1500.0), LatencyBound("time_per_output_token", 4.0))
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 Policies = dict[str, LoadedDocument]
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")
 def policies(demo: tuple[LoadedDocument, LoadedDocument]) -> Policies:
-    return {one.digest: one for one in demo}
+    """The demo's two, and one that pays for two routes by their tokens."""
+    text = (EXAMPLES / "orchid-demo/generation-1.yaml").read_bytes()
+    table = "input_usd_per_million: '2.50', output_usd_per_million: '10.0000001'"
+    cached = "cached_input_usd_per_million: '1.25', cache_write_usd_per_million: '3.75'"
+    prices = f"\nprices: {{elsewhere: {{{table}}}, compact: {{{table}, {cached}}}}}\n"
+    priced = load_document(text + prices.encode())
+    return {one.digest: one for one in (*demo, priced)}
 
 
 def maybe(of: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -47,7 +55,7 @@ AMOUNT = st.sampled_from(["0", "0.10", "0.0000005", "1e3", "39.4875", "999999999
 ATTEMPT = st.fixed_dictionaries(
     {
         "route": st.sampled_from(["full", "compact", "cached", None]),
-        "model": st.sampled_from(["full", "elsewhere", None]),
+        "model": st.sampled_from(["full", "elsewhere", "nowhere", None]),
         "manifest": st.sampled_from(["sha256:other", None]),
         "external_calls": maybe(st.integers(0, 2)),
         "cost_usd": maybe(AMOUNT.map(Decimal)),
@@ -106,7 +114,9 @@ RECORD = st.fixed_dictionaries(
         "output_tokens": maybe(st.sampled_from([0, 1, 2, 351])),
         "decision": maybe(DECISION),
         "after": st.sampled_from([0, 4_999_999, 5_000_000, 61_000_001]),
-        "generation": st.integers(0, 1),
+        "cache_write_tokens": maybe(st.integers(0, 9)),
+        "input_convention": st.sampled_from([None, "includes_cached", "excludes_cached"]),
+        "generation": st.integers(0, 2),
         "attempts": st.lists(ATTEMPT, max_size=3),
     }
 )
@@ -150,7 +160,7 @@ def by_itself(policies: Policies, record: RequestRecord) -> Sums:
         sums.histogram[bucket_of(taken)] += 1
     if record.decision is not None and record.decision.teu is not None:
         sums.add_teu(record.decision.teu)
-    sums.add_usd(outcome.priced_usd(record))
+    sums.add_usd(outcome.priced_usd(record, document))
     for name in ("first_token_ms", "max_gap_ms"):
         sums.observe(name, getattr(record, name))
     for name in ("input_tokens", "cached_input_tokens", "output_tokens"):
