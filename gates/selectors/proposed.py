@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.db.models import F
+from django.utils import timezone
 
 from gates import prediction
 from gates.models import Window
 from gates.prediction import Routed
 from gates.selectors.verdicts import Figures
-from gates.services.inputs import scoring_evidence
+from gates.services.inputs import book_of, scoring_evidence
 from ingest.models import RequestRow
 from ingest.selectors import requests
 from orchid.engine.document.canonical import manifest_digest
@@ -116,7 +117,8 @@ def mix_cells(
     product: Product, document: PolicyDocument, served: Sequence[Routed], where: Where
 ) -> list[Cell]:
     """The mix that the new rules would give, each cell with its evidence."""
-    coverage = Coverage(document, [], scoring_evidence(product))
+    book = book_of(document, scoring_evidence(product), timezone.now())
+    coverage = Coverage(document, None, book)
     mix: dict[tuple[str, str], int] = {}
     dims: dict[str, dict[str, str]] = {}
     for request in served:

@@ -8,9 +8,11 @@ from decimal import Decimal
 
 from gates.models import Evidence, Window
 from gates.states import SCORING_KINDS
-from ingest.selectors import RollupRow, completeness, rollup_rows, watermark
+from ingest.selectors import completeness, counted, last_request_at, watermark
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.verdict import exposure
+from orchid.engine.verdict.counted import Counted
+from orchid.engine.verdict.evidence import Book, Item
 from orchid.engine.verdict.exposure import Split
 from orchid.engine.verdict.gates import Observed
 from orchid.engine.verdict.validity import Check, Clock, check_all, limits_for
@@ -58,7 +60,7 @@ def gather(window: Window, now: datetime) -> Inputs:
     cost_end = min(end, window.closes_at) if window.closes_at else end
     cost_window = timedelta(milliseconds=document.gates.cost_per_success_usd.window_ms)
     cost_start = max(window.opens_at, cost_end - cost_window)
-    rows = _rows(window, window.cohort, min(start, floor(cost_start, step)), end)
+    rows = _counted(window, window.cohort, start, end)
     evidence = scoring_evidence(window.product)
     known = completeness(window.product, min(start, cost_start), end, now)
     clock = Clock(
@@ -66,7 +68,7 @@ def gather(window: Window, now: datetime) -> Inputs:
         reached,
         window.opens_at,
         end,
-        _last_request(rows, step),
+        _last_request(window, start, end, step),
         _closed(window, end),
         known.silent,
         known.uncounted,
@@ -75,10 +77,10 @@ def gather(window: Window, now: datetime) -> Inputs:
     return Inputs(
         document=document,
         observed=Observed(
-            rows=[row for row in rows if row.step_at >= start],
-            cost_rows=[row for row in rows if row.step_at >= floor(cost_start, step)],
+            counted=rows,
+            cost=_counted(window, window.cohort, floor(cost_start, step), end),
             cost_seconds=_seconds(cost_end - cost_start),
-            evidence=evidence,
+            book=book_of(document, evidence, end),
         ),
         evidence=evidence,
         checks=check_all(clock, limits, _split(window, rows, start, end)),
@@ -93,6 +95,29 @@ def scoring_evidence(product: Product) -> list[Evidence]:
     """Evidence whose score can clear a floor, newest first."""
     found = Evidence.objects.filter(product=product, kind__in=SCORING_KINDS)
     return list(found.order_by("-created_at", "-id"))
+
+
+def book_of(document: PolicyDocument, evidence: list[Evidence], at: datetime) -> Book:
+    """The evidence as it stands for the document at a moment."""
+    return Book((_item(one) for one in evidence), document, at)
+
+
+def _item(one: Evidence) -> Item:
+    return Item(
+        digest=one.digest,
+        kind=one.kind,
+        suite=one.suite,
+        suite_version=one.suite_version,
+        route=one.route,
+        manifest=one.manifest,
+        where=one.where,
+        n=one.n,
+        mean=one.mean,
+        spread=one.spread,
+        violations=one.violations,
+        measured_at=one.created_at,
+        push=one.pk,
+    )
 
 
 def evidence_digest(evidence: list[Evidence]) -> str:
@@ -121,20 +146,23 @@ def _start(window: Window, end: datetime, step: timedelta) -> datetime:
     return floor(window.opens_at + before * stretch, step)
 
 
-def _rows(window: Window, cohort: str, start: datetime, end: datetime) -> list[RollupRow]:
-    return rollup_rows(window.product, window.digest, window.publication, cohort, start, end)
+def _counted(window: Window, cohort: str, start: datetime, end: datetime) -> Counted:
+    return counted(window.product, window.digest, window.publication, cohort, start, end)
 
 
-def _last_request(rows: list[RollupRow], step: timedelta) -> datetime | None:
-    steps = [row.step_at for row in rows if row.counters.get("eligible")]
-    return max(steps) + step if steps else None
+def _last_request(
+    window: Window, start: datetime, end: datetime, step: timedelta
+) -> datetime | None:
+    stream = (window.product, window.digest, window.publication, window.cohort)
+    last = last_request_at(*stream, start, end)
+    return last + step if last else None
 
 
 def _closed(window: Window, end: datetime) -> bool:
     return window.closes_at is not None and end >= window.closes_at
 
 
-def _split(window: Window, rows: list[RollupRow], start: datetime, end: datetime) -> Split | None:
+def _split(window: Window, mine: Counted, start: datetime, end: datetime) -> Split | None:
     """The sample-ratio check of a canary; where one generation serves everything there is none."""
     if window.exposure >= 1:
         return None
@@ -142,14 +170,10 @@ def _split(window: Window, rows: list[RollupRow], start: datetime, end: datetime
     twin = Window.objects.filter(
         product=window.product, publication=window.publication, cohort=other
     ).first()
-    beside = _rows(twin, other, start, end) if twin else []
-    mine = _eligible([row for row in rows if row.step_at >= start])
-    total = mine + _eligible(beside)
-    return exposure.check(mine, total, window.exposure) if total else None
-
-
-def _eligible(rows: list[RollupRow]) -> int:
-    return sum(row.counters.get("eligible", 0) for row in rows)
+    beside = _counted(twin, other, start, end).total("eligible") if twin else 0
+    seen = mine.total("eligible")
+    total = seen + beside
+    return exposure.check(seen, total, window.exposure) if total else None
 
 
 def _seconds(span: timedelta) -> Decimal:
@@ -159,24 +183,10 @@ def _seconds(span: timedelta) -> Decimal:
 
 
 def _spelled(inputs: Inputs) -> dict[str, object]:
-    rows = {
-        (r.step_at, tuple(sorted(r.dims.items())), r.route, r.manifest): r
-        for r in (*inputs.observed.cost_rows, *inputs.observed.rows)
-    }
+    parts = (inputs.observed.counted, inputs.observed.cost)
     return {
         "bounds": [inputs.start, inputs.end, inputs.cost_start, inputs.cost_end],
         "checks": [(check.name, check.state) for check in inputs.checks],
         "evidence": sorted(item.digest for item in inputs.evidence),
-        "rows": [
-            [
-                key,
-                row.counters,
-                row.histogram,
-                row.within,
-                row.judged,
-                row.teu.normalize(),
-                row.cost_usd.normalize(),
-            ]
-            for key, row in sorted(rows.items(), key=lambda pair: pair[0])
-        ],
+        "counted": [hashlib.sha256(b"".join(one.digest_parts())).hexdigest() for one in parts],
     }

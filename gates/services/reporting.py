@@ -59,7 +59,7 @@ def _scores(cell: utility.Cell) -> dict[str, Any] | None:
 
 def _floor(inputs: Inputs, judged: Judged, floor: Floor) -> dict[str, Any]:
     """A floor on evidence over the observed mix; it blocks only where its segment is gated."""
-    cells = judged.coverage.floor_cells(floor, judged.groups)
+    cells = judged.coverage.floor_cells(floor)
     result = utility.judge("", cells, floor.min_utility, 1, levels_of(inputs.document))
     return {
         "key": where_key(floor.where),

@@ -3,6 +3,7 @@
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
 from ingest.selectors.backlog import InboxState, inbox_state
 from ingest.selectors.completeness import Completeness, completeness
+from ingest.selectors.counted import counted, counted_by_tenant, last_request_at, steps
 from ingest.selectors.figures import EngineCounts, EngineFigures, engine_counts, engine_figures
 from ingest.selectors.recorded import recorded_requests
 from ingest.selectors.rollups import RollupRow, rollup_rows
@@ -33,11 +34,14 @@ __all__ = [
     "batch_of",
     "batches",
     "completeness",
+    "counted",
+    "counted_by_tenant",
     "engine_counts",
     "engine_figures",
     "engines",
     "inbox_state",
     "joined",
+    "last_request_at",
     "model_times",
     "recorded_requests",
     "requests",
@@ -46,6 +50,7 @@ __all__ = [
     "silent_edges",
     "source_of",
     "sources",
+    "steps",
     "support_of",
     "traffic_windows",
     "watermark",

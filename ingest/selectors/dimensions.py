@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ingest.models import DimensionValue, RollupStream
-from ingest.selectors.rollups import cells_of, dims_of, sheets_of
+from ingest.selectors.rollups import cells_of, sheets_of
 from ingest.services.dimensions import MANIFEST, OTHER, ROUTE, TENANT, most_of
 from ingest.states import RollupBy
+from orchid.engine.segments import dims_of
 from policies.models import Product
 
 #: Requests are counted over so long before the moment that is asked about.

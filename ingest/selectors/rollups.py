@@ -19,6 +19,7 @@ from ingest.states import RollupBy
 from orchid.engine.rollup import Figure, Sums
 from orchid.engine.rollup_bytes import Sheet, merged_sheets, unpack
 from orchid.engine.rollup_hour import HOUR, blocks
+from orchid.engine.segments import dims_of
 from policies.models import Product
 
 _SHEETS = """
@@ -147,11 +148,6 @@ def row_of(step_at: datetime, cell: RollupCell, sums: Sums) -> RollupRow:
         sums.records,
         cell.tenant,
     )
-
-
-def dims_of(dims_key: str) -> dict[str, str]:
-    """The dimensions that `orchid.engine.segments.segment_key` spelled."""
-    return dict(part.split("=", 1) for part in dims_key.split("|")) if dims_key else {}
 
 
 def _in_order(row: RollupRow) -> tuple[datetime, list[tuple[str, str]], str, str, str]:

@@ -14,37 +14,8 @@ from itertools import accumulate
 import msgspec
 
 from orchid.engine.rollup import EXACT, TEU_STEP, USD_STEP, Figure, Sums
+from orchid.engine.rollup_columns import COUNTER_ORDER, PLACE_OF
 
-#: The places of counters in a row. Only ever appended to: sheets of years ago are read with it.
-COUNTER_ORDER = (
-    "offered",
-    "eligible",
-    "admitted",
-    "latency_counted",
-    "completed",
-    "policy_valid",
-    "deadline_valid",
-    "technical_success",
-    "safely_served",
-    "inter_token_counted",
-    "fallback",
-    "rejected",
-    "cancelled",
-    "timed_out",
-    "failed",
-    "truncated",
-    "lost",
-    "bounded",
-    "early_terminated",
-    "deferred",
-    "ineligible",
-    "violation",
-    "unpriced",
-    "manifest_mismatch",
-    "validator_stopped",
-    "escalated",
-)
-_PLACE = {name: place for place, name in enumerate(COUNTER_ORDER)}
 _VERSION = 1
 _MAX_NATIVE = 2**63
 
@@ -115,7 +86,7 @@ def _row(cell: int, sums: Sums, bounds: list[str], figures: list[str]) -> _Row:
         cell=cell,
         records=sums.records,
         counters=_trimmed([sums.counters.get(name, 0) for name in COUNTER_ORDER]),
-        more={name: n for name, n in sorted(sums.counters.items()) if n and name not in _PLACE},
+        more={name: n for name, n in sorted(sums.counters.items()) if n and name not in PLACE_OF},
         bounds=_trimmed([count for pair in pairs for count in pair]),
         histogram=_distances(sums.histogram),
         figures=[_whole(n) for one in known for n in (one.count, one.total, one.maximum)],

@@ -109,6 +109,11 @@ def segment_key(dimensions: Mapping[str, str]) -> str:
     return "|".join(f"{name}={dimensions[name]}" for name in sorted(dimensions))
 
 
+def dims_of(key: str) -> dict[str, str]:
+    """The dimensions that `segment_key` spelled."""
+    return dict(part.split("=", 1) for part in key.split("|")) if key else {}
+
+
 def where_key(where: Where) -> str:
     """The same for a selector; several values of one dimension are joined by commas."""
     return segment_key({name: ",".join(values_of(value)) for name, value in where.items()})

@@ -4,8 +4,8 @@ Cost is judged on the whole alone, because the ledger pays for a fleet and not f
 utility is judged against the index's bound on the whole and against its own floor in a segment.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from orchid.engine.clocks import LatencyBound, bound_of, latency_gates
@@ -15,30 +15,26 @@ from orchid.engine.economics import ledger_usd_between
 from orchid.engine.histogram import count_within, percentile_ms
 from orchid.engine.segments import Where, floor_for
 from orchid.engine.verdict import cost, design_effect, shares, utility, violations
+from orchid.engine.verdict.counted import Counted
+from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.result import Levels, Result
-from orchid.engine.verdict.traffic import (
-    Coverage,
-    Group,
-    Row,
-    Scored,
-    Totals,
-    grouped,
-    total_of,
-)
+from orchid.engine.verdict.traffic import Coverage, Totals, total_of, totals_of
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
     """What a judgement rests on.
 
-    `rows` grow from the window's opening; `cost_rows` are those of the closed cost window, which is
-    `cost_seconds` long and ends at the watermark.
+    `counted` grows from the window's opening; `cost` is that of the closed cost window, which is
+    `cost_seconds` long and ends at the watermark. `own` is what was counted for a scope, by its
+    name, whose window began at another time.
     """
 
-    rows: Sequence[Row]
-    cost_rows: Sequence[Row]
+    counted: Counted
+    cost: Counted
     cost_seconds: Decimal
-    evidence: Sequence[Scored]
+    book: Book
+    own: Mapping[str, Counted] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,8 @@ class Judged:
     results: list[Result]
     totals: dict[str, Totals]
     cost_totals: Totals
-    groups: list[Group]
     coverage: Coverage
+    counted: Counted
 
 
 def scopes(document: PolicyDocument) -> list[Scope]:
@@ -68,16 +64,24 @@ def scopes(document: PolicyDocument) -> list[Scope]:
 
 def judge(document: PolicyDocument, observed: Observed) -> Judged:
     """Every gate in every scope, at levels that allow for how many of them can fail."""
-    groups = grouped(observed.rows)
-    coverage = Coverage(document, groups, observed.evidence)
+    coverage = Coverage(document, observed.counted, observed.book)
     parts = scopes(document)
     levels = levels_of(document)
-    totals = {part.name: total_of(groups, part.where, coverage) for part in parts}
-    cost_totals = total_of(grouped(observed.cost_rows), {}, coverage)
+    totals = _totals(observed, parts, coverage)
+    cost_totals = total_of(observed.cost, {}, coverage)
     results = [_cost(document, cost_totals, observed.cost_seconds)]
     for part in parts:
         results += _statistical(document, part, totals[part.name], levels)
-    return Judged(results, totals, cost_totals, groups, coverage)
+    return Judged(results, totals, cost_totals, coverage, observed.counted)
+
+
+def _totals(observed: Observed, parts: Sequence[Scope], coverage: Coverage) -> dict[str, Totals]:
+    found = totals_of(observed.counted, [part.where for part in parts], coverage)
+    totals = {part.name: one for part, one in zip(parts, found, strict=True)}
+    for part in parts:
+        if part.name in observed.own:
+            totals[part.name] = total_of(observed.own[part.name], part.where, coverage)
+    return totals
 
 
 def levels_of(document: PolicyDocument) -> Levels:
@@ -182,7 +186,9 @@ def _attainment(document: PolicyDocument, scope: Scope, totals: Totals, levels: 
 
 
 def _violations(document: PolicyDocument, scope: Scope, totals: Totals) -> Result:
-    seen = violations.Delivered(totals.served, totals.of("violation"), _minimum(document, scope))
+    seen = violations.Delivered(
+        totals.served, totals.of("violation"), _minimum(document, scope), totals.found
+    )
     return violations.judge(scope.name, seen, document.gates.violations.max)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +13,9 @@ from orchid.engine.clocks import latency_bounds
 from orchid.engine.document.load import load_document
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import bucket_of
+from orchid.engine.rollup import Figure
+from orchid.engine.verdict.counted import Counted
+from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.gates import Observed, judge
 from orchid.engine.verdict.result import Result, Verdict
 from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
@@ -33,8 +36,10 @@ class Step:
     histogram: dict[int, int] = field(default_factory=dict)
     within: dict[str, int] = field(default_factory=dict)
     judged: dict[str, int] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
     teu: Decimal = Decimal(0)
     cost_usd: Decimal = Decimal(0)
+    records: int = 0
 
     def add(self, record: RequestRecord, document: PolicyDocument) -> None:
         found = outcome.populations(record, document)
@@ -82,7 +87,8 @@ def results(document: PolicyDocument, *records: RequestRecord) -> dict[str, Resu
     step = Step()
     for one in records:
         step.add(one, document)
-    judged = judge(document, Observed([step], [step], Decimal(3600), ()))
+    hour = Counted.of_rows([step], AT, AT + timedelta(hours=1), timedelta(minutes=1))
+    judged = judge(document, Observed(hour, hour, Decimal(3600), Book((), document, AT)))
     return {result.metric: result for result in judged.results if not result.segment}
 
 
