@@ -8,7 +8,7 @@ from gates.models.calibration import (
     PricedOut,
 )
 from gates.models.diffs import DecisionDiff
-from gates.models.evidence import Evidence
+from gates.models.evidence import Evidence, EvidencePush
 from gates.models.judging import Evaluation, Verdict, Window
 from gates.models.points import DeclaredPoint
 
@@ -21,6 +21,7 @@ __all__ = [
     "DeclaredPoint",
     "Evaluation",
     "Evidence",
+    "EvidencePush",
     "PricedOut",
     "Verdict",
     "Window",
