@@ -25,7 +25,8 @@ def guardrail_words(item: Item) -> str:
     bounds = _given(item, "max", "at most {}") + _given(item, "min", "at least {}")
     window, where = value_words("window", item["window"]), item.get("where", {})
     scope = f" where {selector_words(where)}" if where else ""
-    return f"guardrail {item['measure']}{scope}{bounds} in {window}"
+    least = _given(item, "minimum_sample", "from {} requests on")
+    return f"guardrail {item['measure']}{scope}{bounds} in {window}{least}"
 
 
 def routing_words(item: Item) -> str:

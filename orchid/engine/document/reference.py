@@ -9,6 +9,8 @@ import yaml
 from orchid.engine.document.every_key import values_by_key
 from orchid.engine.document.key_words import default_words, flow, type_words, unit_words
 from orchid.engine.document.schema import Node, alternatives, json_schema
+from orchid.engine.measures import MEASURES
+from orchid.engine.triggers import TRIGGERS
 
 INTRODUCTION = """\
 # The policy document, key by key
@@ -29,6 +31,21 @@ with `# yaml-language-server: $schema=` and its address, which a control plane s
 `/schemas/orchid.policy.v1.json`. [settings.md](settings.md) says which setting of a server carries
 a key out.
 """
+MEASURED = """\
+## Measures and triggers
+
+What `gates.guardrails[].measure` may name, and `revisit[].trigger` as well. A figure that no request
+told has no value, and a guardrail on it says "no data".
+
+| measure | unit | worse | what it is |
+| --- | --- | --- | --- |"""
+TRIGGERED = """\
+
+These triggers have names of their own. Those without a measure are facts, which reopen a decision
+without a bound in the document; `mix_change` holds at 0.15 in a day where the document says nothing.
+
+| trigger | measure | waits for |
+| --- | --- | --- |"""
 _HEAD = "| key | type | default | unit | meaning | example |\n| --- | --- | --- | --- | --- | --- |"
 
 
@@ -47,7 +64,17 @@ def reference_markdown() -> str:
     for part in _below(schema, "", schema, values_by_key(), None):
         places.setdefault(part.section.get("description", ""), []).append(part)
     texts = [_text(schema, parts) for parts in places.values()]
-    return "\n".join([INTRODUCTION, *texts]).rstrip()
+    return "\n".join([INTRODUCTION, *texts, *_measured()]).rstrip()
+
+
+def _measured() -> Iterator[str]:
+    yield MEASURED
+    for one in MEASURES.values():
+        yield f"| `{one.name}` | {one.unit} | {one.worse} | {one.words} |"
+    yield TRIGGERED
+    for found in TRIGGERS.values():
+        by = f"`{found.measured_by}`" if found.measured_by else "a fact"
+        yield f"| `{found.name}` | {by} | {found.owner.replace('_', ' ')} |"
 
 
 def _below(schema: Node, place: str, node: Node, value: Any, shown: Any) -> Iterator[_Part]:
