@@ -26,6 +26,7 @@ COMMANDS = {
     "evidence": Target("change", "evidence", "Quality evidence."),
     "check": Target("change", "check", "Judge what is live, or a generation, by exit code."),
     "rollback": Target("change", "rollback", "Go back to what was live before."),
+    "packet": Target("packet", "packet", "Export what a verdict rests on, and recompute it."),
     "ingest": Target("ingest", "ingest", "Deliver trace files, logs and records."),
     "policy": Target("policy", "policy", "Check, compare and explain documents, offline."),
     "edge": Target("edge", "edge", "One edge beside a fleet."),

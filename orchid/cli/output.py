@@ -2,10 +2,12 @@
 
 import json
 import math
+import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -18,9 +20,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 LEAST_FOLD = 24
 
 
-def show(data: Any, text: Callable[[], str], *, as_json: bool) -> None:
+def show(
+    data: Any,
+    text: Callable[[], str],
+    *,
+    as_json: bool,
+    say: Callable[[str], object] = click.echo,
+) -> None:
     """The data as it is, or in words; the words are made only when they are wanted."""
-    click.echo(json.dumps(plain(data), indent=2, default=str) if as_json else text())
+    say(json.dumps(plain(data), indent=2, default=str) if as_json else text())
 
 
 def plain(value: Any) -> Any:
@@ -70,3 +78,40 @@ def cell(value: object) -> str:
 def short(digest: str | None) -> str | None:
     """Enough of a digest to tell it from its neighbours."""
     return digest and digest.removeprefix("sha256:")[:12]
+
+
+def verdict_said(text: str) -> None:
+    """Print the words beside a verdict. Who reads no further (`| head`) changes no exit code."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        # Python would try again while it ends, and leave with a code of its own.
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def written(data: bytes, file: Path) -> None:
+    """The whole file or none of it: a reader, or a full disk, never sees half of one.
+
+    `-` is standard output. Raises click.ClickException where it can't be written.
+    """
+    if str(file) == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        if file.exists() and not file.is_file():
+            file.write_bytes(data)  # a pipe or a device takes bytes and is no file to replace
+        else:
+            _replaced(data, file)
+    except OSError as error:
+        raise click.ClickException(f"{file} can't be written: {error.strerror}.") from error
+
+
+def _replaced(data: bytes, file: Path) -> None:
+    half = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        half.write_bytes(data)
+        os.replace(half, file)
+    finally:
+        half.unlink(missing_ok=True)

@@ -1,0 +1,118 @@
+"""A packet of figures: a document, what is declared beside it, and every value that follows."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchid.engine.declared import DeclaredError, DeclaredPoints, declared_points
+from orchid.engine.derivations import (
+    Asked,
+    Figure,
+    FigureError,
+    Material,
+    asked_figures,
+    derive,
+    standard_figures,
+)
+from orchid.engine.document.canonical import normalised_document
+from orchid.engine.document.load import DocumentErrors, LoadedDocument, load_document
+from orchid.engine.packet.envelope import Check, PacketError, sealed
+
+
+def figures_packet(
+    document: LoadedDocument,
+    declared: Mapping[str, Any] | None = None,
+    asked: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Derive what is asked for, or what any document gives, and seal it.
+
+    Raises PacketError for what can't be read or derived, or belongs to another product.
+    """
+    product = document.document.product
+    _of_product(product, declared, "declared points")
+    _of_product(product, asked, "wanted figures")
+    try:
+        figures = _derived(document, declared, asked)
+    except (FigureError, DeclaredError) as error:
+        raise PacketError(str(error)) from error
+    parts = {
+        "documents": {document.digest: normalised_document(document.document)},
+        "declared": declared,
+        "asked": asked,
+        "derivations": [figure.as_json() for figure in figures],
+    }
+    return sealed("figures", product, parts)
+
+
+def verify_figures(content: Mapping[str, Any]) -> Iterator[Check]:
+    """The document by its digest, and every figure recomputed from what the packet holds."""
+    try:
+        digest, document = _document(content)
+    except DocumentErrors as faults:
+        yield Check("documents", False, f"the document is not sound: {faults}")
+        return
+    yield _addressed(digest, document)
+    try:
+        _of_product(content["product"], {"product": document.document.product}, "document")
+        _of_product(content["product"], content["declared"], "declared points")
+        _of_product(content["product"], content["asked"], "wanted figures")
+        figures = _derived(document, content["declared"], content["asked"])
+    except (FigureError, DeclaredError, PacketError) as error:
+        yield Check("derivations", False, str(error))
+        return
+    yield from _compared(content["derivations"], figures)
+
+
+def _document(content: Mapping[str, Any]) -> tuple[str, LoadedDocument]:
+    documents = list(content["documents"].items())
+    if len(documents) != 1 or not isinstance(documents[0][1], dict):
+        raise PacketError("/documents holds one document by its digest")
+    digest, given = documents[0]
+    return digest, load_document(given)
+
+
+def _addressed(digest: str, document: LoadedDocument) -> Check:
+    holds = document.digest == digest
+    message = "has the digest that names it" if holds else f"its digest is {document.digest}"
+    return Check(f"documents/{digest}", holds, message)
+
+
+def _derived(
+    document: LoadedDocument,
+    declared: Mapping[str, Any] | None,
+    asked: Mapping[str, Any] | None,
+) -> list[Figure]:
+    points = DeclaredPoints() if declared is None else declared_points(declared)
+    material = Material(document.document, points, normalised_document(document.document))
+    wanted: list[Asked] = standard_figures(material) if asked is None else asked_figures(asked)
+    return derive(wanted, material)
+
+
+def _of_product(product: str, content: Mapping[str, Any] | None, what: str) -> None:
+    if content is not None and content.get("product") != product:
+        raise PacketError(f"the {what} are of {content.get('product')!r}, not of {product!r}")
+
+
+def _compared(recorded: list[Any], figures: list[Figure]) -> Iterator[Check]:
+    """Each figure against its record; records that nobody asked for are named too."""
+    records = {str(one.get("name")): one for one in recorded if isinstance(one, dict)}
+    for figure in figures:
+        yield _held(records.pop(figure.name, None), figure)
+    for name in records:
+        yield Check(f"figure {name}", False, "nobody asked for it")
+    if [str(one.get("name")) if isinstance(one, dict) else "" for one in recorded] != [
+        figure.name for figure in figures
+    ]:
+        yield Check("derivations", False, "they are not those asked for, in their order")
+
+
+def _held(record: Mapping[str, Any] | None, figure: Figure) -> Check:
+    name, computed = f"figure {figure.name}", figure.as_json()
+    if record is None:
+        return Check(name, False, "it is missing")
+    for key in sorted(record.keys() | computed.keys()):
+        if record.get(key) != computed.get(key):
+            said = f"{key} is {record.get(key)!r}, recomputed {computed.get(key)!r}"
+            return Check(name, False, said)
+    if not figure.as_stated:
+        return Check(name, False, f"stated as {figure.stated}, it comes out as {figure.value}")
+    return Check(name, True, f"{figure.value} {figure.unit}".strip())
