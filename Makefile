@@ -19,7 +19,7 @@ STORED := postgres postgres.unfinished run log secrets keys edge triton mail
 SCHEMA := docs/reference/orchid.policy.v1.schema.json
 REFERENCE := docs/reference/policy.md
 
-.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine bench-ingest fault-ingest ci
+.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine bench-ingest bench-gates fault-ingest ci
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench-engine: $(PEERS) ## Measure the engine beside other policy engines (SMOKE=
 
 bench-ingest: $(PEERS) $(if $(PEER),$(PHOENIX)) ## Measure ingest beside COPY and other stores (SMOKE=1, ONLY=records, PEER=1)
 	@$(BENCH)/bin/python -m benchmarks.ingest $(if $(SMOKE),--smoke) $(ONLY)
+
+bench-gates: $(PEERS) ## Measure verdicts beside columnar stores, and their error rates (SMOKE=1, ONLY=merge)
+	@$(BENCH)/bin/python -m benchmarks.gates $(if $(SMOKE),--smoke) $(ONLY)
 
 fault-ingest: $(DEV) ## Kill worker, web and PostgreSQL at random under load (ROUNDS=20 SEED=1)
 	@$(BIN)/python -m benchmarks.faults --rounds $(or $(ROUNDS),20) --seed $(or $(SEED),1)
