@@ -30,6 +30,7 @@ CATEGORIES: Mapping[Path, Category] = {
     ("fleet", "device_usd_per_h"): "cost",
     ("fleet", "overhead_usd_per_h"): "cost",
     ("prices",): "cost",
+    ("allocation",): "cost",
     ("budgets",): "capacity",
     ("rollout",): "capacity",
     ("approvals", "cost"): "cost",

@@ -224,6 +224,12 @@ prices:
       above_tokens: 200000
       input_usd_per_million: "1.00"
       output_usd_per_million: "3.00"
+allocation:
+  direct: accelerator_ms
+  residency: weights
+  reserve: teu
+  common: successes
+  investment: common
 budgets:
 - tenant: "*"
   window: 10s

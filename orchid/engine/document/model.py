@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from orchid.engine.document.contract import Contract, Gates
 from orchid.engine.document.demand import Demand, Model, TrafficClass
 from orchid.engine.document.limits import Admission
-from orchid.engine.document.money import Budget, Price
+from orchid.engine.document.money import Allocation, Budget, Price
 from orchid.engine.document.operation import (
     Approvals,
     Example,
@@ -57,6 +57,8 @@ class PolicyDocument(Section):
     """The devices, what they can do, hold and cost."""
     prices: Mapping[Name, Price] = Field(default_factory=dict)
     """Prices of external upstreams, by route; other routes cost what the fleet does."""
+    allocation: Allocation = Allocation()
+    """The rule by which the ledger's dollars are laid on who they were spent for."""
     budgets: tuple[Budget, ...] = ()
     """What tenants may use."""
     rollout: Rollout

@@ -52,6 +52,24 @@ class Budget(Section):
         return self
 
 
+Weight = Literal["requests", "teu", "successes", "equal"]
+
+
+class Allocation(Section):
+    """How the ledger of an hour is laid on requests, routes, the promise and the deployment."""
+
+    direct: Literal["teu", "accelerator_ms"] = "teu"
+    """What measures the work of a request; TEU where accelerator time was not told by all."""
+    residency: Literal["replicas", "weights", "equal"] = "replicas"
+    """How devices that stand ready are shared among the routes that need them."""
+    reserve: Weight = "requests"
+    """By what the headroom beyond the safe rate is shared: it keeps the promise to everybody."""
+    common: Weight = "requests"
+    """By what hosts, storage, network, control, validation and observability are shared."""
+    investment: Literal["apart", "common"] = "apart"
+    """What a shadow or a partly exposed candidate costs idle: told apart, or shared like common."""
+
+
 class LongPrompt(Section):
     """The price of a request whose prompt is over a length; it holds for the whole request."""
 
