@@ -64,6 +64,22 @@ def _is_due(window: Window, now: datetime) -> bool:
     return floor(reached, step) > window.judged_to or now - reached > timedelta(seconds=30)
 
 
+@shared_task(name="gates.read_calibration")
+def read_calibration() -> None:
+    """Add new records to the sums of calibration. Safe to run twice, and safe to kill."""
+    from gates.services.calibration import read_everywhere
+
+    read_everywhere(timezone.now())
+
+
+@shared_task(name="gates.forget_calibration")
+def forget_calibration() -> None:
+    """Drop what calibration no longer looks back on."""
+    from gates.services.calibration import forget
+
+    forget(timezone.now())
+
+
 BEAT: dict[str, dict[str, Any]] = {
     # A tick that waited past its successor has nothing left to do.
     "gates.evaluate_open_windows": {
@@ -76,4 +92,10 @@ BEAT: dict[str, dict[str, Any]] = {
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
+    "gates.read_calibration": {
+        "task": "gates.read_calibration",
+        "schedule": 10.0,
+        "options": {"expires": 10.0},
+    },
+    "gates.forget_calibration": {"task": "gates.forget_calibration", "schedule": 3600.0},
 }
