@@ -34,15 +34,16 @@ a key out.
 MEASURED = """\
 ## Measures and triggers
 
-What `gates.guardrails[].measure` may name, and `revisit[].trigger` as well. A figure that no request
-told has no value, and a guardrail on it says "no data".
+What `gates.guardrails[].measure` may name, and `revisit[].trigger` as well. A figure that no
+request told has no value, and a guardrail on it says "no data".
 
 | measure | unit | worse | what it is |
 | --- | --- | --- | --- |"""
 TRIGGERED = """\
 
 These triggers have names of their own. Those without a measure are facts, which reopen a decision
-without a bound in the document; `mix_change` holds at 0.15 in a day where the document says nothing.
+without a bound in the document; `mix_change` is bounded at 0.15 in a day where the document says
+nothing.
 
 | trigger | measure | waits for |
 | --- | --- | --- |"""
