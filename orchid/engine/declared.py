@@ -12,6 +12,7 @@ from orchid.engine.document.model import PolicyDocument
 
 SCHEMA = "orchid.declared-points/v1"
 MOST_POINTS = 1_000
+MOST_DIGITS = 40
 FIGURES = (
     "success_per_s",
     "p95_ms",
@@ -151,10 +152,24 @@ def _numbers(values: Any, at: str) -> dict[str, Decimal]:
 
 
 def _number(value: Any, at: str) -> Decimal:
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if isinstance(value, bool) or not number.is_finite() or abs(number) >= Decimal(10**18):
+    number = finite_decimal(value)
+    if number is None:
         raise DeclaredError(f"{at}: a decimal number is needed, not {str(value)[:40]!r}")
     return number
+
+
+def finite_decimal(value: Any) -> Decimal | None:
+    """The number, floats by their shortest spelling, so that 0.1 is a tenth.
+
+    None for what is none, and for one of more digits, or nearer to 0, than anything measured.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    text = str(value)
+    try:
+        number = Decimal(text) if len(text) <= MOST_DIGITS else Decimal("NaN")
+    except InvalidOperation:
+        return None
+    if not number.is_finite():
+        return None
+    return number if not number or abs(number.adjusted()) <= MOST_DIGITS else None

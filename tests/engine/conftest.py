@@ -1,11 +1,14 @@
 """The documents that the project ships, as the rules' first inputs."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orchid.engine.document.load import LoadedDocument, load_document
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.parse import parse
+from orchid.engine.packet import figures_packet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -28,3 +31,19 @@ def reference(loaded_reference: LoadedDocument) -> PolicyDocument:
 def demo() -> tuple[LoadedDocument, LoadedDocument]:
     """The two generations that the demo decides between."""
     return shipped("orchid-demo", 1), shipped("orchid-demo", 2)
+
+
+@pytest.fixture(scope="session")
+def reference_packet(loaded_reference: LoadedDocument) -> Callable[[], bytes]:
+    """Make the packet of the reference product's figures, with what is declared beside it."""
+    place = EXAMPLES / "orchid-serve"
+    declared, asked = (
+        parse((place / name).read_bytes(), "yaml")
+        for name in ("declared-points.yaml", "figures.yaml")
+    )
+    return lambda: figures_packet(loaded_reference, declared, asked)
+
+
+@pytest.fixture(scope="session")
+def packet(reference_packet: Callable[[], bytes]) -> bytes:
+    return reference_packet()

@@ -21,7 +21,7 @@ from orchid.engine.derivations.worked import (
     Worked,
 )
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.economics import attainment, cost_per_success_usd, successes_per_h
+from orchid.engine.economics import attainment, successes_per_h
 from orchid.engine.frontier import Point, dominated
 from orchid.engine.pricing import offered_requests_per_s
 
@@ -94,8 +94,7 @@ def _own_cost(material: Material, given: Given) -> Worked:
     point = point_of(material, given)
     rate, ledger = _stated(point, "success_per_s"), _stated(point, "ledger_usd_per_h")
     inputs = {"ledger_usd_per_h": ledger, "success_per_s": rate}
-    # Tenths of a success a second are whole successes in an hour.
-    return Worked(cost_per_success_usd(ledger, int(successes_per_h(rate))), inputs)
+    return Worked(ledger / successes_per_h(rate), inputs)
 
 
 def _dominated(material: Material, given: Given) -> Worked:
@@ -146,7 +145,7 @@ DERIVATIONS = (
     Derivation(
         "declared_own_cost_usd",
         "$",
-        cost_per_success_usd,
+        successes_per_h,
         "the point's own ledger / its successes",
         _own_cost,
     ),

@@ -10,12 +10,15 @@ from orchid.engine.memory import live_tokens_per_device
 
 
 def standard_figures(material: Material) -> list[Asked]:
-    """Demand by class, the fleet in every trial, the ledger, memory, and the declared points."""
+    """Demand by class, the fleet in every trial, the ledger, memory, and the declared points.
+
+    Classes and models come by name: the order of their keys is no content of a document.
+    """
     return [*_demand(material), *_fleet(material), *_memory(material), *_points(material)]
 
 
 def _demand(material: Material) -> Iterator[Asked]:
-    for name in material.document.classes:
+    for name in sorted(material.document.classes):
         of: dict[str, Any] = {"class": name}
         yield Asked(f"{name}: TEU a request", "teu_per_request", of, "Demand")
         yield Asked(f"{name}: TEU a second", "teu_per_s", of, "Demand")
@@ -40,7 +43,7 @@ def _memory(material: Material) -> Iterator[Asked]:
     document = material.document
     if document.fleet.residency_gib and document.fleet.device_gib is not None:
         yield Asked("memory ledger closes", "residency_closes", {}, "Memory")
-    for name, model in document.models.items():
+    for name, model in sorted(document.models.items()):
         if live_tokens_per_device(document.fleet, model) is not None:
             of = {"model": name}
             yield Asked(f"{name}: cache a token", "kv_bytes_per_token", of, "Memory")

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
-from orchid.engine.declared import DeclaredPoints
+from orchid.engine.declared import DeclaredPoints, finite_decimal
 from orchid.engine.document.model import PolicyDocument
 
 #: Numbers, a yes or no, words, or several words.
 Value = Decimal | int | bool | str | tuple[str, ...]
-MOST = Decimal(10**24)
 
 
 class FigureError(ValueError):
@@ -83,12 +82,8 @@ class Given:
 
 
 def _number(value: Any, name: str) -> Decimal:
-    """Floats by their shortest spelling, so that 0.1 is a tenth."""
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if isinstance(value, bool) or not number.is_finite() or abs(number) >= MOST:
+    number = finite_decimal(value)
+    if number is None:
         raise FigureError(f"{name} is a number, not {str(value)[:40]!r}")
     return number
 

@@ -47,8 +47,8 @@ def verify_figures(content: Mapping[str, Any]) -> Iterator[Check]:
     """The document by its digest, and every figure recomputed from what the packet holds."""
     try:
         digest, document = _document(content)
-    except DocumentErrors as faults:
-        yield Check("documents", False, f"the document is not sound: {faults}")
+    except (DocumentErrors, PacketError) as faults:
+        yield Check("documents", False, f"no sound document: {faults}")
         return
     yield _addressed(digest, document)
     try:
@@ -65,7 +65,7 @@ def verify_figures(content: Mapping[str, Any]) -> Iterator[Check]:
 def _document(content: Mapping[str, Any]) -> tuple[str, LoadedDocument]:
     documents = list(content["documents"].items())
     if len(documents) != 1 or not isinstance(documents[0][1], dict):
-        raise PacketError("/documents holds one document by its digest")
+        raise PacketError("one document by its digest is needed")
     digest, given = documents[0]
     return digest, load_document(given)
 
