@@ -16,13 +16,14 @@ number or an array, and arrays are broadcast: one test and a thousand take the s
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 Floats = NDArray[np.float64]
-Numbers = float | NDArray[np.float64] | NDArray[np.int64]
+Numbers = float | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
 # Newton's steps towards a bound of the interval, which it approaches from outside and never passes;
 # a dozen are enough for any counts, the rest is a guard against going on for ever.
@@ -44,16 +45,16 @@ FLAT = Prior()
 def log_e_pass(s: Numbers, n: Numbers, p0: Numbers, prior: Prior = FLAT) -> Floats:
     """Log evidence that the share is above p0; 0 without records."""
     good, total, due = _checked(s, n, p0)
-    before = _log(floats(special.betaincc(prior.a, prior.b, due)))
-    after = _log(floats(special.betaincc(prior.a + good, prior.b + total - good, due)))
+    before = _log(special.betaincc(prior.a, prior.b, due))
+    after = _log(special.betaincc(prior.a + good, prior.b + total - good, due))
     return _log_mixture(good, total, due, prior) + after - before
 
 
 def log_e_fail(s: Numbers, n: Numbers, p0: Numbers, prior: Prior = FLAT) -> Floats:
     """Log evidence that the share is below p0; 0 without records."""
     good, total, due = _checked(s, n, p0)
-    before = _log(floats(special.betainc(prior.a, prior.b, due)))
-    after = _log(floats(special.betainc(prior.a + good, prior.b + total - good, due)))
+    before = _log(special.betainc(prior.a, prior.b, due))
+    after = _log(special.betainc(prior.a + good, prior.b + total - good, due))
     return _log_mixture(good, total, due, prior) + after - before
 
 
@@ -130,10 +131,10 @@ def _log_beta_ratio(s: Floats, n: Floats, prior: Prior) -> Floats:
     return floats(gained - special.betaln(prior.a, prior.b))
 
 
-def _log(probability: Floats) -> Floats:
+def _log(probability: NDArray[np.floating[Any]]) -> Floats:
     # A tail that underflows makes the e-value 0: smaller than the truth, and so still valid.
     with np.errstate(divide="ignore"):
-        return np.log(probability)
+        return np.log(floats(probability))
 
 
 def _checked(s: Numbers, n: Numbers, p0: Numbers) -> tuple[Floats, Floats, Floats]:
