@@ -8,13 +8,36 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.rollup import FIGURES, Figure
 from orchid.engine.segments import OUTPUT_BUCKET, matches
-from orchid.engine.verdict.counted import CellSums
-from orchid.engine.verdict.traffic import SERVED
+from orchid.engine.standing import DELIVERED_OUTCOMES
+
+
+class Named(Protocol):
+    """A cell's name: which route answered under which manifest."""
+
+    @property
+    def route(self) -> str: ...
+    @property
+    def manifest(self) -> str: ...
+
+
+class Counts(Protocol):
+    """What one cell (segment, route, manifest) counted in a window."""
+
+    @property
+    def name(self) -> Named: ...
+    @property
+    def dims(self) -> Mapping[str, str]: ...
+    @property
+    def counters(self) -> Mapping[str, int]: ...
+    @property
+    def figures(self) -> Mapping[str, Figure]: ...
+    @property
+    def teu(self) -> Decimal: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +49,9 @@ class Observed:
     """
 
     document: PolicyDocument
-    cells: Sequence[CellSums]
-    whole: Sequence[CellSums]
-    baseline: Sequence[CellSums] = ()
+    cells: Sequence[Counts]
+    whole: Sequence[Counts]
+    baseline: Sequence[Counts] = ()
     seconds: Decimal = Decimal(0)
 
     def of(self, *names: str) -> int:
@@ -46,9 +69,9 @@ class Observed:
 
 def observed(
     document: PolicyDocument,
-    cells: Sequence[CellSums],
+    cells: Sequence[Counts],
     where: Mapping[str, str | tuple[str, ...]],
-    baseline: Sequence[CellSums] = (),
+    baseline: Sequence[Counts] = (),
     seconds: Decimal = Decimal(0),
 ) -> Observed:
     """What a selector takes of a window and of its baseline."""
@@ -96,7 +119,7 @@ def _over(part: int, total: int) -> Fraction | None:
 
 def completion(seen: Observed) -> Reading:
     admitted = seen.of("admitted")
-    return Reading(_over(seen.of(*SERVED), admitted), admitted)
+    return Reading(_over(seen.of(*DELIVERED_OUTCOMES), admitted), admitted)
 
 
 def worst_bucket(seen: Observed) -> Reading:
@@ -153,7 +176,7 @@ def mix_shift(seen: Observed) -> Reading:
 
 
 def _mix(
-    document: PolicyDocument, cells: Sequence[CellSums], side: str
+    document: PolicyDocument, cells: Sequence[Counts], side: str
 ) -> dict[str, Fraction] | None:
     """Each class's share of the TEU of one side; None where no token was counted."""
     work: dict[str, Fraction] = {}
@@ -191,7 +214,7 @@ def prefix_reads(seen: Observed) -> Reading:
     return _extreme({name: _cached_share(found) for name, found in parts.items()}, min)
 
 
-def _cached_share(cells: Sequence[CellSums]) -> Reading:
+def _cached_share(cells: Sequence[Counts]) -> Reading:
     read, given = Figure(), Figure()
     for cell in cells:
         both = cell.figures.get("cached_input_tokens"), cell.figures.get("input_tokens")
@@ -201,15 +224,15 @@ def _cached_share(cells: Sequence[CellSums]) -> Reading:
     return Reading(_over(read.total, given.total), given.count)
 
 
-def _by(cells: Iterable[CellSums], name: Callable[[CellSums], str]) -> dict[str, list[CellSums]]:
-    found: dict[str, list[CellSums]] = {}
+def _by(cells: Iterable[Counts], name: Callable[[Counts], str]) -> dict[str, list[Counts]]:
+    found: dict[str, list[Counts]] = {}
     for cell in cells:
         if name(cell):
             found.setdefault(name(cell), []).append(cell)
     return found
 
 
-def _only(seen: Observed, cells: Sequence[CellSums]) -> Observed:
+def _only(seen: Observed, cells: Sequence[Counts]) -> Observed:
     return Observed(seen.document, cells, seen.whole, seen.baseline, seen.seconds)
 
 
