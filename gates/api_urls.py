@@ -4,11 +4,14 @@ from django.urls import URLPattern, path
 
 from gates.api.check import Check
 from gates.api.diffs import DecisionDiffs, OneDecisionDiff
-from gates.api.evidence import EvidenceCells
+from gates.api.evidence import EvidenceCells, OneEvidence
 from gates.api.verdicts import Verdicts
 
 api_urlpatterns: list[URLPattern] = [
     path("products/<slug:slug>/evidence", EvidenceCells.as_view(), name="product-evidence"),
+    path(
+        "products/<slug:slug>/evidence/<int:pk>", OneEvidence.as_view(), name="product-evidence-one"
+    ),
     path("products/<slug:slug>/verdicts", Verdicts.as_view(), name="product-verdicts"),
     path("products/<slug:slug>/check", Check.as_view(), name="product-check"),
     path(
@@ -22,6 +25,7 @@ api_urlpatterns: list[URLPattern] = [
         name="product-diff",
     ),
     path("evidence", EvidenceCells.as_view(), name="evidence"),
+    path("evidence/<int:pk>", OneEvidence.as_view(), name="evidence-one"),
     path("verdicts", Verdicts.as_view(), name="verdicts"),
     path("check", Check.as_view(), name="check"),
 ]

@@ -22,7 +22,7 @@ GRANT UPDATE, DELETE ON gates_evidencepush TO orchid_app;
 def cell_hash() -> MD5:
     """As it was written when the column was made."""
     names = ("manifest", "route", "kind", "suite", "key", "load_state")
-    return MD5(Concat(*(part for name in names for part in (name, models.Value("\\n")))))
+    return MD5(Concat(*(part for name in names for part in (name, models.Value("\n")))))
 
 
 class Migration(migrations.Migration):
@@ -32,7 +32,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="EvidencePush",
             fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("digest", models.CharField(max_length=80)),
                 ("items", models.PositiveIntegerField()),
                 ("new", models.PositiveIntegerField()),

@@ -1,122 +1,177 @@
-"""Quality evidence comes in: `orchid.evidence/v1`, checked, addressed by its content, immutable."""
+"""Quality evidence comes in: in sets, whole or not at all, addressed by its content, immutable.
+
+What came before is never changed and never removed: a later push supersedes it by being later
+(`orchid.engine.verdict.evidence.in_force`), and what a vote or a verdict rested on stays.
+"""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import rfc8785
-from django.db import transaction
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from django.db import connection, transaction
+from django.utils import timezone
 
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import BadInput
-from gates.models import Evidence, Window
-from gates.states import EvidenceKind
+from gates.models import Evidence, EvidencePush, Window
+from gates.services.evidence_schema import EvidenceItem, invalid, parsed_set
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.segments import where_key
 from policies.models import Product
 from policies.selectors import document_of, revision_by_digest
 
-Name = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[\w.:+/ -]+$")]
-Version = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[\w.:+/ -]+$")]
-Route = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[\w.:+/ -]+$")]
-LONGEST_KEY = 400  # of a segment, with its names and values
-Note = Annotated[str, Field(max_length=400)]
-Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+#: How far a sender's clock may run ahead of ours.
+SKEW = timedelta(minutes=5)
 
 
-class EvidenceItem(BaseModel):
-    """One cell. Unknown keys are refused, so that no prompt or answer can ride along."""
+@dataclass(frozen=True)
+class Piece:
+    """One checked item with its manifest, its content in one spelling and that content's digest."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    item: EvidenceItem
+    manifest: str
+    content: dict[str, Any]
+    digest: str
 
-    schema_: Literal["orchid.evidence/v1"] = Field("orchid.evidence/v1", alias="schema")
-    kind: EvidenceKind
-    suite: Name
-    suite_version: Version
-    index_version: Name | None = None
-    prompt_version: Name | None = None
-    route: Route
-    manifest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
-    digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
-    where: dict[Name, Name | list[Name]] = Field(default_factory=dict)
-    load_state: Name | None = None
-    n: Annotated[int, Field(ge=1, le=10**12)]
-    mean: Unit
-    spread: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)]
-    interval: tuple[Unit, Unit] | None = None
-    violations: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
-    rubric: Note | None = None
-    rater_population: Note | None = None
-    disagreement: Unit | None = None
-    store: dict[Name, JsonValue] | None = None
+    @property
+    def where(self) -> dict[str, str | list[str]]:
+        """The selector with the values of each dimension in order, so that equal ones are equal."""
+        return {k: v if isinstance(v, str) else sorted(set(v)) for k, v in self.item.where.items()}
+
+    @property
+    def key(self) -> str:
+        plain = {k: v if isinstance(v, str) else tuple(v) for k, v in self.where.items()}
+        return where_key(plain)
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """What one set may measure once."""
+        item = self.item
+        return self.manifest, item.route, item.kind, item.suite, self.key, item.load_state or ""
 
 
 @transaction.atomic
 def push_evidence(
     actor: Actor, product: Product, payload: Mapping[str, Any]
 ) -> tuple[Evidence, bool]:
-    """Store one cell of evidence; the same content again is the same row.
+    """Store one piece of evidence; the same content again is the same row.
 
     Raises BadInput naming every wrong field, Forbidden without the permission.
     """
-    require(actor, Permission.EVIDENCE_PUSH, product.slug)
-    item = _parsed(payload)
-    manifest = item.manifest or _manifest_of(product, item)
-    content = item.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    content["manifest"] = manifest
-    digest = f"sha256:{hashlib.sha256(_canonical(content)).hexdigest()}"
-    evidence, created = Evidence.objects.get_or_create(
-        product=product, digest=digest, defaults=_columns(item, manifest, content, actor)
-    )
-    if created:
-        record(
-            actor,
-            "evidence.pushed",
-            product=product.slug,
-            obj=("evidence", evidence.pk),
-            after=digest,
-            data={"suite": item.suite, "route": item.route, "where": item.where},
-        )
-        _judge_again(product)
-    return evidence, created
+    (stored,) = push_evidence_set(actor, product, payload)
+    return stored
 
 
 @transaction.atomic
 def push_evidence_set(
     actor: Actor, product: Product, payload: Mapping[str, Any]
 ) -> list[tuple[Evidence, bool]]:
-    """Store a set (`items` or `evidence`: a list) or a single cell; all of it or nothing."""
-    cells = payload.get("items", payload.get("evidence"))
-    if cells is None:
-        return [push_evidence(actor, product, payload)]
-    if not isinstance(cells, Sequence) or isinstance(cells, str) or not cells:
-        raise BadInput("empty_evidence", "`items` has to be a list of at least one cell.")
-    return [push_evidence(actor, product, cell) for cell in cells]
+    """Store a set or a single piece, all of it or nothing; each row, and whether it is new.
+
+    A set that brings nothing new changes nothing. Raises BadInput naming every wrong field,
+    Forbidden without the permission.
+    """
+    require(actor, Permission.EVIDENCE_PUSH, product.slug)
+    pieces = _pieces(product, parsed_set(payload, product.slug))
+    _one_at_a_time(product)
+    known = set(_rows(product, pieces))
+    new = [piece for piece in pieces if piece.digest not in known]
+    if new:
+        _store(actor, product, pieces, new)
+    rows, fresh = _rows(product, pieces), {piece.digest for piece in new}
+    return [(rows[piece.digest], piece.digest in fresh) for piece in pieces]
 
 
-def _key(where: Mapping[str, str | list[str]]) -> str:
-    plain = {name: v if isinstance(v, str) else tuple(v) for name, v in where.items()}
-    key = where_key(plain)
-    if len(key) > LONGEST_KEY:
-        pointed = [{"pointer": "/where", "text": f"at most {LONGEST_KEY} characters in all"}]
-        raise BadInput("invalid_evidence", "The segment is too long.", errors=pointed)
-    return key
+def _pieces(product: Product, items: Iterable[EvidenceItem]) -> list[Piece]:
+    pieces = [_piece(product, item) for item in items]
+    places: dict[tuple[str, ...], int] = {}
+    faults = []
+    for place, piece in enumerate(pieces):
+        first = places.setdefault(piece.cell, place)
+        if first != place:
+            said = f"measures what /items/{first} measures: one suite, one cell, once in a set"
+            faults.append({"pointer": f"/items/{place}", "text": said})
+    if faults:
+        raise invalid(faults)
+    return pieces
 
 
-def _parsed(payload: object) -> EvidenceItem:
-    try:
-        return EvidenceItem.model_validate(payload)
-    except ValidationError as error:
-        errors = [
-            {"pointer": "/" + "/".join(map(str, found["loc"])), "text": found["msg"]}
-            for found in error.errors(include_url=False, include_input=False)
-        ]
-        raise BadInput(
-            "invalid_evidence", "This is not orchid.evidence/v1.", errors=errors
-        ) from error
+def _piece(product: Product, item: EvidenceItem) -> Piece:
+    if item.measured_at and item.measured_at > timezone.now() + SKEW:
+        raise invalid([{"pointer": "/measured_at", "text": "lies in the future"}])
+    manifest = item.manifest or _manifest_of(product, item)
+    content = item.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    content["manifest"] = manifest
+    return Piece(item, manifest, content, _digest(_canonical(content)))
+
+
+def _one_at_a_time(product: Product) -> None:
+    """Pushes of a product wait for each other, so that none counts another's rows as its own."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtext('gates_evidence'), %s)", [product.pk % 2**31]
+        )
+
+
+def _rows(product: Product, pieces: Iterable[Piece]) -> dict[str, Evidence]:
+    digests = [piece.digest for piece in pieces]
+    found = Evidence.objects.filter(product=product, digest__in=digests)
+    return {row.digest: row for row in found.defer("content", "scores")}
+
+
+def _store(actor: Actor, product: Product, pieces: list[Piece], new: list[Piece]) -> None:
+    digest = _digest("\n".join(sorted(piece.digest for piece in pieces)).encode())
+    push = EvidencePush.objects.create(
+        product=product, digest=digest, items=len(pieces), new=len(new), pushed_by=actor.name
+    )
+    Evidence.objects.bulk_create(_row(push, piece) for piece in new)
+    record(
+        actor,
+        "evidence.pushed",
+        product=product.slug,
+        obj=("evidence_push", push.pk),
+        after=digest,
+        data={
+            "items": len(pieces),
+            "new": len(new),
+            "suites": sorted({f"{p.item.suite} {p.item.suite_version}" for p in new}),
+            "routes": sorted({piece.item.route for piece in new}),
+        },
+    )
+    _judge_again(product)
+
+
+def _row(push: EvidencePush, piece: Piece) -> Evidence:
+    item = piece.item
+    mean, spread = item.score
+    return Evidence(
+        product=push.product,
+        push=push,
+        digest=piece.digest,
+        kind=item.kind,
+        suite=item.suite,
+        suite_version=item.suite_version,
+        index_version=item.index_version or "",
+        prompt_version=item.prompt_version or "",
+        route=item.route,
+        manifest=piece.manifest,
+        where=piece.where,
+        key=piece.key,
+        load_state=item.load_state or "",
+        n=item.n,
+        mean=mean,
+        spread=spread,
+        scores=item.scores,
+        violations=item.violations,
+        measured_at=item.measured_at,
+        content=piece.content,
+        pushed_by=push.pushed_by,
+    )
 
 
 def _canonical(content: dict[str, Any]) -> bytes:
@@ -124,10 +179,11 @@ def _canonical(content: dict[str, Any]) -> bytes:
     try:
         return rfc8785.dumps(content)
     except (rfc8785.CanonicalizationError, RecursionError) as error:
-        pointed = [{"pointer": "/store", "text": str(error)}]
-        raise BadInput(
-            "invalid_evidence", "A value has no canonical form.", errors=pointed
-        ) from error
+        raise invalid([{"pointer": "/", "text": f"no canonical form: {error}"}]) from error
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _manifest_of(product: Product, item: EvidenceItem) -> str:
@@ -139,26 +195,6 @@ def _manifest_of(product: Product, item: EvidenceItem) -> str:
     if model is None:
         raise BadInput("unknown_route", f"That generation has no route {item.route}.")
     return manifest_digest(model)
-
-
-def _columns(
-    item: EvidenceItem, manifest: str, content: dict[str, Any], actor: Actor
-) -> dict[str, Any]:
-    return {
-        "kind": item.kind,
-        "suite": item.suite,
-        "suite_version": item.suite_version,
-        "route": item.route,
-        "manifest": manifest,
-        "where": item.where,
-        "key": _key(item.where),
-        "n": item.n,
-        "mean": item.mean,
-        "spread": item.spread,
-        "violations": item.violations,
-        "content": content,
-        "pushed_by": actor.name,
-    }
 
 
 def _judge_again(product: Product) -> None:
