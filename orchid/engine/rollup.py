@@ -31,7 +31,9 @@ FIGURES: Mapping[str, int] = {
     "output_tokens": 1,
     "teu_predicted": 1_000_000,
     "teu_observed": 1_000_000,
-    # Of all attempts: time on devices, TEU (observed, else predicted), calls to services outside.
+    # Of all attempts: how many, time on devices, TEU (observed, else predicted), calls to
+    # services outside.
+    "attempts": 1,
     "accelerator_ms": 1000,
     "work_teu": 1_000_000,
     "external_calls": 1,

@@ -40,7 +40,8 @@ def tried_of(attempts: Sequence[tuple[Any, ...]]) -> tuple[Tried, dict[str, Know
     )
     each["accelerator_ms"] = known("accelerator_ms", _accelerator_ms(tried))
     told = Tried(tried, sizes, each["accelerator_ms"], each["work_teu"])
-    return told, {name: by_request(figure, sizes) for name, figure in each.items()}
+    used = {name: by_request(figure, sizes) for name, figure in each.items()}
+    return told, used | {"attempts": Known(sizes, sizes > 0)}
 
 
 def wasted_figures(

@@ -184,6 +184,7 @@ def add_work(sums: Sums, record: RequestRecord, document: PolicyDocument) -> Non
         told = [w for one in record.attempts if (w := work_of(one)[place]) is not None]
         if told:
             sums.figures[name] = Figure(1, sum(told), sum(told))
+    sums.observe("attempts", len(record.attempts) or None)
     for cause, work in wasted(record, document).items():
         for unit, parts in (("ms", work.ms), ("teu", work.teu)):
             if parts:
