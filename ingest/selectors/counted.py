@@ -8,9 +8,9 @@ import numpy as np
 from ingest.models import RollupCell
 from ingest.selectors.rollups import StreamKey, cells_of, pieces, sheets_of, stream_of
 from ingest.states import RollupBy
-from orchid.engine.rollup_columns import columns_of, concatenated
+from orchid.engine.rollup_columns import columns_of
 from orchid.engine.rollup_hour import HOUR
-from orchid.engine.verdict.counted import CellName, Counted
+from orchid.engine.verdict.counted import CellName, Counted, Timed
 from policies.models import Product
 from policies.selectors import document_of
 
@@ -73,13 +73,14 @@ def _counted(
     window = (start, end, document_of(key[1]).gates.step_s)
     stream = stream_of(product, key)
     held = list(pieces([stream], start, end, last_hour=end - HOUR)) if stream is not None else []
-    parts = [columns_of(sheet) for _, _, sheet in held]
-    times = [at.timestamp() for _, at, _ in held]
-    columns = concatenated(parts)
-    ids, place = np.unique(columns.cell, return_inverse=True)
+    sheets = [(columns_of(sheet), int(at.timestamp())) for _, at, sheet in held]
+    ids = np.unique(np.concatenate([np.zeros(0, np.int64), *(c.cell for c, _ in sheets)]))
     names = [_name(cell) for _, cell in sorted(cells_of(ids.tolist()).items())]
-    at_s = np.repeat(np.array(times, dtype=np.int64), [len(part.cell) for part in parts])
-    return Counted.of_columns(names, replace(columns, cell=place), at_s, window, by_step=by_step)
+    parts = [
+        Timed(replace(c, cell=np.searchsorted(ids, c.cell)), np.full(len(c.cell), at_s))
+        for c, at_s in sheets
+    ]
+    return Counted.of_columns(names, parts, window, by_step=by_step)
 
 
 def _name(cell: RollupCell) -> CellName:

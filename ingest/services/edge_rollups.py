@@ -23,7 +23,7 @@ from ingest.services.tenants import note_tenants
 from ingest.states import CountedBy, RollupBy
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.rollup import Sums, step_of
-from orchid.engine.rollup_bytes import spelled
+from orchid.engine.rollup_bytes_1 import spelled
 from orchid.engine.segments import segment_key
 from orchid.engine.wire.rollups import RollupRecord, parse_rollups
 from policies.models import Product, Revision

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchid.engine.histogram import OVERFLOW
+from orchid.engine.histograms import Entries, Histograms, entries_of, summed
 from orchid.engine.rollup import EXACT, TEU_STEP, USD_STEP, Figure, Sums
 
 Wholes = NDArray[np.int64]
@@ -52,10 +52,7 @@ COUNTER_ORDER = (
     "escalated",
 )
 PLACE_OF = {name: place for place, name in enumerate(COUNTER_ORDER)}
-_BUCKETS = OVERFLOW + 1
 _MOST = 2**63 - 1
-#: So many numbers are added in a table rather than sorted.
-_MOST_IN_TABLE = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +60,8 @@ class Columns:
     """Rows of sums: `cell` names each, the same one perhaps several times.
 
     Two-dimensional columns are [row, place], places being those of COUNTER_ORDER, `bounds` and
-    `figures`. A histogram is the entries (`in_row`, `bucket`, `count`) of its row. Money and demand
-    are in whole steps of `rollup`. `more` has counters that this program does not know yet.
+    `figures`. Money and demand are in whole steps of `rollup`. `more` has counters that this
+    program does not know yet, each with its row.
     """
 
     cell: Wholes
@@ -79,9 +76,7 @@ class Columns:
     maxima: Parts
     teu: Parts
     usd: Parts
-    in_row: Wholes
-    bucket: Wholes
-    count: Wholes
+    histogram: Histograms
     more: tuple[tuple[int, str, int], ...] = ()
 
 
@@ -93,13 +88,6 @@ def columns_of(sheet: Mapping[int, Sums]) -> Columns:
     figures = tuple(sorted({n for one in rows for n, f in one.figures.items() if f.count}))
     none = Figure()
     known = [[one.figures.get(name, none) for name in figures] for one in rows]
-    entries = [
-        (row, bucket, count)
-        for row, one in enumerate(rows)
-        for bucket, count in sorted(one.histogram.items())
-        if count
-    ]
-    in_row, bucket, count = _wholes(entries, 3).T
     return Columns(
         np.array(cells, dtype=np.int64),
         np.array([one.records for one in rows], dtype=np.int64),
@@ -113,9 +101,7 @@ def columns_of(sheet: Mapping[int, Sums]) -> Columns:
         _parts([[figure.maximum for figure in some] for some in known], len(figures)),
         _parts([[_steps(one.teu, TEU_STEP)] for one in rows], 1)[:, 0],
         _parts([[_steps(one.cost_usd, USD_STEP)] for one in rows], 1)[:, 0],
-        in_row,
-        bucket,
-        count,
+        _entries([one.histogram for one in rows]),
         tuple(
             (row, name, count)
             for row, one in enumerate(rows)
@@ -138,8 +124,9 @@ def sheet_of(columns: Columns) -> dict[int, Sums]:
 
 def sums_of(columns: Columns) -> list[Sums]:
     """Each row as sums; what is 0 is left out."""
-    starts = np.searchsorted(columns.in_row, np.arange(len(columns.cell) + 1)).tolist()
-    buckets = list(zip(columns.bucket.tolist(), columns.count.tolist(), strict=True))
+    held = entries_of(columns.histogram)
+    starts = np.searchsorted(held.row, np.arange(len(columns.cell) + 1)).tolist()
+    buckets = list(zip(held.bucket.tolist(), held.count.tolist(), strict=True))
     found = [
         Sums(
             _named(COUNTER_ORDER, counters),
@@ -178,35 +165,6 @@ def sums_of(columns: Columns) -> list[Sums]:
     return found
 
 
-def concatenated(parts: Sequence[Columns]) -> Columns:
-    """The rows of all parts, one after the other."""
-    bounds = tuple(sorted({key for part in parts for key in part.bounds}))
-    figures = tuple(sorted({name for part in parts for name in part.figures}))
-    before = np.cumsum([0, *(len(part.cell) for part in parts)]).tolist()
-    return Columns(
-        _joined([part.cell for part in parts]),
-        _joined([part.records for part in parts]),
-        _joined([part.counters for part in parts], len(COUNTER_ORDER)),
-        bounds,
-        _joined([_placed(part.within, part.bounds, bounds) for part in parts], len(bounds)),
-        _joined([_placed(part.judged, part.bounds, bounds) for part in parts], len(bounds)),
-        figures,
-        _joined([_placed(part.counts, part.figures, figures) for part in parts], len(figures)),
-        _joined([_placed(part.totals, part.figures, figures) for part in parts], len(figures)),
-        _joined([_placed(part.maxima, part.figures, figures) for part in parts], len(figures)),
-        _joined([part.teu for part in parts]),
-        _joined([part.usd for part in parts]),
-        _joined([part.in_row + n for part, n in zip(parts, before, strict=False)]),
-        _joined([part.bucket for part in parts]),
-        _joined([part.count for part in parts]),
-        tuple(
-            (row + n, name, count)
-            for part, n in zip(parts, before, strict=False)
-            for row, name, count in part.more
-        ),
-    )
-
-
 class Groups:
     """Rows that share a number, brought together; `numbers` has each once, in order."""
 
@@ -221,58 +179,71 @@ class Groups:
             return column[:0]
         if column.dtype != object and column.size and _largest(column) > _MOST // len(column):
             column = column.astype(object)
-        return np.add.reduceat(column[self._order], self._first, axis=0)
+        return np.add.reduceat(column.T[..., self._order], self._first, axis=-1).T
 
     def most(self, column: Parts) -> Parts:
         """The largest of each group."""
         if not len(self.numbers):
             return column[:0]
-        return np.maximum.reduceat(column[self._order], self._first, axis=0)
+        return np.maximum.reduceat(column.T[..., self._order], self._first, axis=-1).T
 
 
-def regrouped(columns: Columns, numbers: Wholes) -> Columns:
-    """Rows of equal number as one row, which has that number for its cell; in order of it."""
-    groups = Groups(numbers)
-    in_row, bucket, count = merged_histograms(
-        groups.of_row[columns.in_row], columns.bucket, columns.count, len(groups.numbers)
-    )
-    more: Counter[tuple[int, str]] = Counter()
-    for row, name, n in columns.more:
-        more[int(groups.of_row[row]), name] += n
+def regrouped(parts: Sequence[Columns], numbers: Sequence[Wholes]) -> Columns:
+    """Rows of equal number as one row, which has that number for its cell; in order of it.
+
+    `numbers` has one for each row of each part. Sums are associative and commutative, so that
+    neither the order of the parts nor how rows are spread over them changes anything.
+    """
+    of_part = [len(some) for some in numbers]
+    groups = Groups(joined(numbers))
+    to = np.split(groups.of_row, np.cumsum(of_part)[:-1]) if parts else []
+    bounds = tuple(sorted({key for part in parts for key in part.bounds}))
+    figures = tuple(sorted({name for part in parts for name in part.figures}))
+
+    def by_bound(columns: Iterable[Parts]) -> Parts:
+        names = (part.bounds for part in parts)
+        return joined([placed(*one, bounds) for one in zip(columns, names, strict=True)], bounds)
+
+    def by_figure(columns: Iterable[Parts]) -> Parts:
+        names = (part.figures for part in parts)
+        return joined([placed(*one, figures) for one in zip(columns, names, strict=True)], figures)
+
     return Columns(
         groups.numbers,
-        groups.total(columns.records),
-        groups.total(columns.counters),
-        columns.bounds,
-        groups.total(columns.within),
-        groups.total(columns.judged),
-        columns.figures,
-        groups.total(columns.counts),
-        groups.total(columns.totals),
-        groups.most(columns.maxima),
-        groups.total(columns.teu),
-        groups.total(columns.usd),
-        in_row,
-        bucket,
-        count,
-        tuple((row, name, n) for (row, name), n in sorted(more.items())),
+        groups.total(joined([part.records for part in parts])),
+        groups.total(joined([part.counters for part in parts], COUNTER_ORDER)),
+        bounds,
+        groups.total(by_bound(part.within for part in parts)),
+        groups.total(by_bound(part.judged for part in parts)),
+        figures,
+        groups.total(by_figure(part.counts for part in parts)),
+        groups.total(by_figure(part.totals for part in parts)),
+        groups.most(by_figure(part.maxima for part in parts)),
+        groups.total(joined([part.teu for part in parts])),
+        groups.total(joined([part.usd for part in parts])),
+        summed(
+            [(p.histogram, rows) for p, rows in zip(parts, to, strict=True)], len(groups.numbers)
+        ),
+        _more(parts, to),
     )
 
 
-def merged_histograms(
-    row: Wholes, bucket: Wholes, count: Wholes, rows: int
-) -> tuple[Wholes, Wholes, Wholes]:
-    """Entries of equal row and bucket as one, in order of both."""
-    place = row * _BUCKETS + bucket
-    if rows * _BUCKETS <= min(_MOST_IN_TABLE, 4 * len(place)):
-        table = np.zeros(rows * _BUCKETS, dtype=np.int64)
-        np.add.at(table, place, count)
-        places = np.flatnonzero(table)
-        counts = table[places]
-    else:
-        groups = Groups(place)
-        places, counts = groups.numbers, groups.total(count)
-    return places // _BUCKETS, places % _BUCKETS, counts
+def _more(parts: Sequence[Columns], to: Sequence[Wholes]) -> tuple[tuple[int, str, int], ...]:
+    found: Counter[tuple[int, str]] = Counter()
+    for part, rows in zip(parts, to, strict=True):
+        for row, name, count in part.more:
+            found[int(rows[row]), name] += count
+    return tuple((row, name, count) for (row, name), count in sorted(found.items()))
+
+
+def _entries(histograms: Sequence[Mapping[int, int]]) -> Entries:
+    row = np.repeat(np.arange(len(histograms)), [len(one) for one in histograms])
+    bucket = np.fromiter(chain.from_iterable(histograms), dtype=np.int64, count=len(row))
+    counts = chain.from_iterable(one.values() for one in histograms)
+    count = np.fromiter(counts, dtype=np.int64, count=len(row))
+    order = np.lexsort((bucket, row))
+    order = order[count[order] != 0]
+    return Entries(row[order], bucket[order], count[order])
 
 
 def _largest(column: Parts) -> int:
@@ -291,20 +262,20 @@ def _parts(rows: Sequence[Sequence[int]], width: int) -> Parts:
         return np.array(rows, dtype=object).reshape(len(rows), width)
 
 
-def _joined(columns: Sequence[Parts], width: int | None = None) -> Parts:
+def joined(columns: Sequence[Parts], names: Sequence[str] | None = None) -> Parts:
     if columns:
-        return np.concatenate(columns)
-    return np.zeros(0 if width is None else (0, width), dtype=np.int64)
+        return np.concatenate([column.T for column in columns], axis=-1).T
+    return np.zeros(0 if names is None else (0, len(names)), dtype=np.int64)
 
 
-def _placed(values: Parts, names: Sequence[str], wanted: Sequence[str]) -> Parts:
+def placed(values: Parts, names: Sequence[str], wanted: Sequence[str]) -> Parts:
     """The columns of some names among those of all."""
     if tuple(names) == tuple(wanted):
         return values
-    wide = np.zeros((len(values), len(wanted)), dtype=values.dtype)
+    wide = np.zeros((len(wanted), len(values)), dtype=values.dtype)
     place = {name: n for n, name in enumerate(wanted)}
-    wide[:, [place[name] for name in names]] = values
-    return wide
+    wide[[place[name] for name in names]] = values.T
+    return wide.T
 
 
 def _named(names: Iterable[str], counts: Iterable[int]) -> Counter[str]:

@@ -7,7 +7,6 @@ its step alone and never on how rows are stored, so that a judgement is the same
 were merged, after that, and from their hours.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,16 +16,18 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from orchid.engine.column_bytes import Reader, packed
+from orchid.engine.histograms import entries_of
 from orchid.engine.rollup import Figure, Sums
+from orchid.engine.rollup_bytes import UnknownVersionError, read, spelled
 from orchid.engine.rollup_columns import (
-    COUNTER_ORDER,
     PLACE_OF,
     Columns,
     Groups,
-    Parts,
     Wholes,
     columns_of,
-    concatenated,
+    joined,
+    placed,
     regrouped,
     sums_of,
 )
@@ -43,6 +44,7 @@ BLOCK_POPULATIONS = (
 )
 #: A window that holds so many blocks of ten minutes is told by them, a shorter one by its steps.
 MINIMUM_BLOCKS = 8
+_VERSION = 1
 _BLOCK_PLACES = [PLACE_OF[name] for name in BLOCK_POPULATIONS]
 
 
@@ -107,6 +109,13 @@ class Blocks:
     within: Wholes
 
 
+class Timed(NamedTuple):
+    """Columns with the start of each row's step or block, in seconds since 1970."""
+
+    columns: Columns
+    at_s: Wholes
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
     """What was counted in start <= step < end, by cell, in order of the cells' names.
@@ -126,32 +135,26 @@ class Counted:
     def of_columns(
         cls,
         names: Sequence[CellName],
-        columns: Columns,
-        at_s: Wholes,
+        parts: Sequence[Timed],
         window: tuple[datetime, datetime, int],
         *,
         by_step: bool = False,
     ) -> "Counted":
-        """From rows of which `cell` is the place in `names` (each once) and `at_s` the time."""
+        """From columns of which `cell` is the place in `names`, each name once.
+
+        `window` is start, end and the seconds of a step.
+        """
         start, end, step_s = window
         order = sorted(range(len(names)), key=names.__getitem__)
         rank = np.empty(len(names), dtype=np.int64)
         rank[order] = np.arange(len(names))
-        place = rank[columns.cell]
+        places = [rank[part.columns.cell] for part in parts]
+        by_cell = regrouped([part.columns for part in parts], places)
         length_s = step_s if by_step else block_length(start, end, step_s)
-        by_cell = regrouped(columns, place)
-        used = by_cell.cell
-        cells = tuple(names[order[n]] for n in used.tolist())
-        dense = np.searchsorted(used, place)
-        by_cell = _trimmed(replace(by_cell, cell=np.arange(len(used))))
-        kept = [columns.bounds.index(key) for key in by_cell.bounds]
-        blocks = _blocks(
-            length_s,
-            at_s,
-            dense,
-            columns.counters[:, _BLOCK_PLACES],
-            columns.within[:, kept],
-        )
+        to = [np.searchsorted(by_cell.cell, some) for some in places]
+        blocks = _blocks_of(parts, to, by_cell.bounds, length_s)
+        cells = tuple(names[order[n]] for n in by_cell.cell.tolist())
+        by_cell = replace(by_cell, cell=np.arange(len(cells)))
         return cls(start, end, step_s, cells, by_cell, blocks)
 
     @classmethod
@@ -166,19 +169,18 @@ class Counted:
     ) -> "Counted":
         """From rows of steps, in whatever order and in however many parts."""
         names: dict[CellName, int] = {}
-        parts: list[tuple[int, Sums]] = []
+        sheet: dict[int, Sums] = {}
+        cell: list[int] = []
         at_s: list[int] = []
         for row in rows:
             name = CellName(segment_key(row.dims), row.route, row.manifest)
-            parts.append((names.setdefault(name, len(names)), _sums(row)))
+            cell.append(names.setdefault(name, len(names)))
             at_s.append(_seconds(row.step_at))
-        columns = columns_of({n: sums for n, (_, sums) in enumerate(parts)})
-        cell = np.array([place for place, _ in parts], dtype=np.int64)
+            sheet[len(sheet)] = _sums(row)
+        columns = replace(columns_of(sheet), cell=np.array(cell, dtype=np.int64))
+        part = Timed(columns, np.array(at_s, dtype=np.int64))
         window = (start, end, step // timedelta(seconds=1))
-        times = np.array(at_s, dtype=np.int64)
-        return cls.of_columns(
-            list(names), replace(columns, cell=cell), times, window, by_step=by_step
-        )
+        return cls.of_columns(list(names), [part], window, by_step=by_step)
 
     @classmethod
     def empty(cls, start: datetime, end: datetime, step: timedelta) -> "Counted":
@@ -199,13 +201,10 @@ class Counted:
         cells = sorted({name for part in parts for name in part.cells})
         place = {name: n for n, name in enumerate(cells)}
         own = [np.array([place[n] for n in p.cells], dtype=np.int64) for p in parts]
-        rows = [replace(p.columns, cell=to) for p, to in zip(parts, own, strict=True)]
-        columns = concatenated(rows)
-        by_cell = regrouped(columns, columns.cell)
+        by_cell = regrouped([part.columns for part in parts], own)
         length_s = max(block_length(start, end, step_s), *(p.blocks.length_s for p in parts))
-        return cls(
-            start, end, step_s, tuple(cells), by_cell, _joined(parts, own, by_cell, length_s)
-        )
+        blocks = _of_all(parts, own, by_cell.bounds, length_s)
+        return cls(start, end, step_s, tuple(cells), by_cell, blocks)
 
     def of(self, population: str) -> Wholes:
         """How many requests of each cell the population holds."""
@@ -235,26 +234,38 @@ class Counted:
 
     def digest_parts(self) -> Iterator[bytes]:
         """Canonical bytes of all of it: equal for equal counts, however they came."""
-        columns, blocks = self.columns, self.blocks
-        known = [n for n in range(len(COUNTER_ORDER)) if columns.counters[:, n].any()]
+        yield self.encoded()
+
+    def encoded(self) -> bytes:
+        """The one spelling in bytes; equal content has equal bytes."""
+        given, matrices = spelled(self.columns)
+        blocks = self.blocks
         head = [
-            self.start.astimezone(UTC).isoformat(),
-            self.end.astimezone(UTC).isoformat(),
+            _VERSION,
+            _epoch_us(self.start),
+            _epoch_us(self.end),
             self.step_s,
-            self.cells,
-            [COUNTER_ORDER[n] for n in known],
-            columns.bounds,
-            columns.figures,
-            columns.more,
             blocks.length_s,
+            [tuple(cell) for cell in self.cells],
+            given,
         ]
-        yield json.dumps(head, separators=(",", ":")).encode()
-        yield from _bytes_of(columns.records, columns.counters[:, known])
-        yield from _bytes_of(columns.within, columns.judged, columns.counts)
-        yield from _bytes_of(columns.in_row, columns.bucket, columns.count)
-        yield from _bytes_of(blocks.at_s, blocks.cell, blocks.populations, blocks.within)
-        for wide in (columns.totals, columns.maxima, columns.teu, columns.usd):
-            yield json.dumps(wide.tolist(), separators=(",", ":")).encode()
+        at = np.diff(blocks.at_s, prepend=0)
+        return packed(head, [*matrices, at, blocks.cell, blocks.populations, blocks.within])
+
+    @classmethod
+    def decoded(cls, data: bytes) -> "Counted":
+        """What `encoded` wrote. Raises UnknownVersionError for what another version wrote."""
+        reader = Reader(data)
+        version, start, end, step_s, length_s, names, given = reader.given
+        if version != _VERSION:
+            raise UnknownVersionError(f"counts have version {_VERSION}, not {version}")
+        cells = tuple(CellName(*name) for name in names)
+        columns = read(reader, given, np.arange(len(cells)))
+        at_s = np.cumsum(reader.column(), dtype=np.int64)
+        cell = reader.column().astype(np.int64)
+        blocks = Blocks(length_s, at_s, cell, reader.matrix(), reader.matrix())
+        columns = replace(columns, histogram=entries_of(columns.histogram))
+        return cls(_moment(start), _moment(end), step_s, cells, columns, blocks)
 
 
 def block_length(start: datetime, end: datetime, step_s: int) -> int:
@@ -278,36 +289,27 @@ def _blocks(
     )
 
 
-def _joined(
-    parts: Sequence[Counted], own: Sequence[Wholes], by_cell: Columns, length_s: int
+def _blocks_of(
+    parts: Sequence[Timed], to: Sequence[Wholes], bounds: Sequence[str], length_s: int
 ) -> Blocks:
-    within = []
-    for part in parts:
-        wide = np.zeros((len(part.blocks.cell), len(by_cell.bounds)), dtype=np.int64)
-        wide[:, [by_cell.bounds.index(key) for key in part.columns.bounds]] = part.blocks.within
-        within.append(wide)
     return _blocks(
         length_s,
-        np.concatenate([part.blocks.at_s for part in parts]),
-        np.concatenate([to[p.blocks.cell] for p, to in zip(parts, own, strict=True)]),
-        np.concatenate([part.blocks.populations for part in parts]),
-        np.concatenate(within),
+        joined([part.at_s for part in parts]),
+        joined(to),
+        joined([p.columns.counters[:, _BLOCK_PLACES] for p in parts], BLOCK_POPULATIONS),
+        joined([placed(p.columns.within, p.columns.bounds, bounds) for p in parts], bounds),
     )
 
 
-def _trimmed(columns: Columns) -> Columns:
-    """Without bounds and figures that nothing was counted of."""
-    bounds = np.flatnonzero((columns.within.any(axis=0)) | (columns.judged.any(axis=0))).tolist()
-    figures = np.flatnonzero(columns.counts.any(axis=0)).tolist()
-    return replace(
-        columns,
-        bounds=tuple(columns.bounds[n] for n in bounds),
-        within=columns.within[:, bounds],
-        judged=columns.judged[:, bounds],
-        figures=tuple(columns.figures[n] for n in figures),
-        counts=columns.counts[:, figures],
-        totals=columns.totals[:, figures],
-        maxima=columns.maxima[:, figures],
+def _of_all(
+    parts: Sequence[Counted], own: Sequence[Wholes], bounds: Sequence[str], length_s: int
+) -> Blocks:
+    return _blocks(
+        length_s,
+        joined([part.blocks.at_s for part in parts]),
+        joined([to[p.blocks.cell] for p, to in zip(parts, own, strict=True)]),
+        joined([part.blocks.populations for part in parts]),
+        joined([placed(p.blocks.within, p.columns.bounds, bounds) for p in parts]),
     )
 
 
@@ -328,6 +330,9 @@ def _seconds(at: datetime) -> int:
     return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
 
 
-def _bytes_of(*columns: Parts) -> Iterator[bytes]:
-    for column in columns:
-        yield np.ascontiguousarray(column, dtype="<i8").tobytes()
+def _epoch_us(at: datetime) -> int:
+    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def _moment(epoch_us: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=epoch_us)

@@ -13,11 +13,12 @@ from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.quality import Floor
-from orchid.engine.histogram import OVERFLOW
+from orchid.engine.histograms import BUCKETS, Entries, entries_of
 from orchid.engine.rollup import EXACT, TEU_STEP, USD_STEP
 from orchid.engine.rollup_columns import COUNTER_ORDER, PLACE_OF, Parts, Wholes
 from orchid.engine.segments import Selecting, Where
@@ -25,6 +26,8 @@ from orchid.engine.selector_index import SelectorIndex, positions
 from orchid.engine.verdict.counted import BLOCK_POPULATIONS, CellName, Counted
 from orchid.engine.verdict.evidence import Book, Item
 from orchid.engine.verdict.utility import Cell, Scores, index_of
+
+Mask = NDArray[np.bool_]
 
 #: What the bounds of latency gates are shares of.
 LATENCY_POPULATIONS = ("latency_counted", "inter_token_counted")
@@ -222,16 +225,16 @@ def total_of(counted: Counted, where: Where, coverage: Coverage) -> Totals:
 def totals_of(counted: Counted, wheres: Sequence[Where], coverage: Coverage) -> list[Totals]:
     """The same for many selectors at once."""
     members = _members(counted, wheres)
-    columns, takes = counted.columns, _matrix(members, len(counted.cells))
+    columns, takes = counted.columns, _Takes(members, len(counted.cells))
     cells = coverage.cells(counted)
     covered = np.array([cell.scores is not None for cell in cells], dtype=np.bool_)
     fallback = _by_dims(counted, coverage.fallback_counts)
-    successes = takes @ _successes(
-        counted.of("technical_success"), counted.of("fallback"), covered, fallback
+    successes = takes.total(
+        _successes(counted.of("technical_success"), counted.of("fallback"), covered, fallback)
     )
-    populations, kept = takes @ columns.counters, takes @ columns.within
-    compared = takes @ columns.judged
-    histograms = _histograms(counted, takes)
+    populations, kept = takes.total(columns.counters), takes.total(columns.within)
+    compared = takes.total(columns.judged)
+    histograms = takes.histograms(entries_of(columns.histogram))
     blocks = _by_block(counted, takes, covered, fallback)
     return [
         Totals(
@@ -264,41 +267,46 @@ def _members(counted: Counted, wheres: Sequence[Where]) -> list[list[int]]:
     return members
 
 
-def _matrix(members: Sequence[Sequence[int]], cells: int) -> csr_array:
+class _Takes:
     """[selector, cell]: 1 where the selector takes the cell."""
-    starts = np.cumsum([0, *(len(some) for some in members)])
-    places = np.array([place for some in members for place in some], dtype=np.int64)
-    ones = np.ones(len(places), dtype=np.int64)
-    return csr_array((ones, places, starts), shape=(len(members), cells))
+
+    def __init__(self, members: Sequence[Sequence[int]], cells: int) -> None:
+        starts = np.cumsum([0, *(len(some) for some in members)])
+        places = np.array([place for some in members for place in some], dtype=np.int64)
+        ones = np.ones(len(places), dtype=np.int64)
+        self._matrix = csr_array((ones, places, starts), shape=(len(members), cells))
+
+    def total(self, column: Wholes) -> Wholes:
+        """By selector, the sum of a column, or of a matrix's columns, over the cells it takes."""
+        return np.asarray(self._matrix.dot(column))
+
+    def histograms(self, entries: Entries) -> list[tuple[Wholes, Wholes]]:
+        """By selector, buckets and counts of the merged histograms of the cells it takes."""
+        cells = self._matrix.shape[1]
+        starts = np.searchsorted(entries.row, np.arange(cells + 1))
+        shape = (cells, BUCKETS)
+        merged = csr_array(
+            self._matrix @ csr_array((entries.count, entries.bucket, starts), shape=shape)
+        )
+        merged.sort_indices()
+        return [
+            (merged.indices[first:last].astype(np.int64), merged.data[first:last])
+            for first, last in pairwise(merged.indptr.tolist())
+        ]
 
 
-def _by_dims(counted: Counted, rule: Callable[[Mapping[str, str]], bool]) -> Wholes:
+def _by_dims(counted: Counted, rule: Callable[[Mapping[str, str]], bool]) -> Mask:
     known = {key: rule(dims) for key, dims in {c.dims_key: c.dims for c in counted.cells}.items()}
     return np.array([known[cell.dims_key] for cell in counted.cells], dtype=np.bool_)
 
 
-def _successes(technical: Wholes, fallback: Wholes, covered: Wholes, counts: Wholes) -> Wholes:
+def _successes(technical: Wholes, fallback: Wholes, covered: Mask, counts: Mask) -> Wholes:
     """Technical successes of covered cells; without fallback answers where those don't count."""
     without = np.maximum(technical - fallback, 0)
     return np.where(covered, np.where(counts, technical, without), 0)
 
 
-def _histograms(counted: Counted, takes: csr_array) -> list[tuple[Wholes, Wholes]]:
-    columns = counted.columns
-    starts = np.searchsorted(columns.in_row, np.arange(len(counted.cells) + 1))
-    shape = (len(counted.cells), OVERFLOW + 1)
-    merged = takes @ csr_array((columns.count, columns.bucket, starts), shape=shape)
-    merged.sort_indices()
-    ends = merged.indptr.tolist()
-    return [
-        (merged.indices[first:last].astype(np.int64), merged.data[first:last])
-        for first, last in pairwise(ends)
-    ]
-
-
-def _by_block(
-    counted: Counted, takes: csr_array, covered: Wholes, fallback: Wholes
-) -> list[ByBlock]:
+def _by_block(counted: Counted, takes: _Takes, covered: Mask, fallback: Mask) -> list[ByBlock]:
     blocks = counted.blocks
     known = {name: blocks.populations[:, n] for n, name in enumerate(BLOCK_POPULATIONS)}
     successes = _successes(
@@ -308,13 +316,13 @@ def _by_block(
         [known["eligible"], successes, *(known[n] for n in LATENCY_POPULATIONS), blocks.within]
     )
     times, of_entry = np.unique(blocks.at_s, return_inverse=True)
-    tables = [np.zeros((takes.shape[0], 0, values.shape[1]), dtype=np.int64)]
-    for first in range(0, len(times), _AT_ONCE):
+    tables = []
+    for first in range(0, max(1, len(times)), _AT_ONCE):
         width = min(_AT_ONCE, len(times) - first)
         some = slice(*np.searchsorted(of_entry, [first, first + width]))
         table = np.zeros((len(counted.cells), width, values.shape[1]), dtype=np.int64)
         table[blocks.cell[some], of_entry[some] - first] = values[some]
-        tables.append((takes @ table.reshape(len(table), -1)).reshape(-1, *table.shape[1:]))
+        tables.append(takes.total(table.reshape(len(table), -1)).reshape(-1, *table.shape[1:]))
     return [_blocks_of(times, rows) for rows in np.concatenate(tables, axis=1)]
 
 
