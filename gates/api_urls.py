@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, path
 
+from gates.api.calibration import CalibrationGenerations, CalibrationNow
 from gates.api.check import Check
 from gates.api.diffs import DecisionDiffs, OneDecisionDiff
 from gates.api.evidence import EvidenceCells, OneEvidence
@@ -23,6 +24,14 @@ api_urlpatterns: list[URLPattern] = [
         "products/<slug:slug>/decision-diffs/<int:pk>",
         OneDecisionDiff.as_view(),
         name="product-diff",
+    ),
+    path(
+        "products/<slug:slug>/calibration", CalibrationNow.as_view(), name="product-calibration"
+    ),
+    path(
+        "products/<slug:slug>/calibration/generations",
+        CalibrationGenerations.as_view(),
+        name="product-calibration-generations",
     ),
     path("evidence", EvidenceCells.as_view(), name="evidence"),
     path("evidence/<int:pk>", OneEvidence.as_view(), name="evidence-one"),

@@ -2,13 +2,16 @@
 
 from django.urls import URLPattern, path
 
-from gates.views import diffs, evidence, judgements
+from gates.views import calibration, diffs, evidence, judgements
 
 app_name = "gates"
 urlpatterns: list[URLPattern] = [
     path("gates/", judgements.now, name="now"),
     path("gates/evaluations/", judgements.evaluations, name="evaluations"),
     path("gates/evaluations/<int:pk>/", judgements.evaluation, name="evaluation"),
+    path("calibration/", calibration.calibration, name="calibration"),
+    path("calibration/cell/", calibration.calibration_cell, name="calibration_cell"),
+    path("calibration/draft/", calibration.draft, name="calibration_draft"),
     path("decision-diffs/ask", diffs.ask_diff, name="ask_diff"),
     path("decision-diffs/<int:pk>/", diffs.decision_diff, name="decision_diff"),
     path("evidence/", evidence.evidence, name="evidence"),

@@ -110,13 +110,7 @@ def _renamed(
 ) -> dict[tuple[date, CellKey], CellSum]:
     found: dict[tuple[date, CellKey], CellSum] = {}
     for (day, key), one in cells:
-        total = found.setdefault((day, key._replace(version=name[key.version])), CellSum())
-        total.n += one.n
-        total.within += one.within
-        total.promised += one.promised
-        total.predicted += one.predicted
-        total.observed += one.observed
-        total.ratios.update(one.ratios)
+        found.setdefault((day, key._replace(version=name[key.version])), CellSum()).merge(one)
     return found
 
 

@@ -114,6 +114,10 @@ class SummedRatios:
     def mean_error(self) -> float:
         return float(np.abs(self._values - 1) @ self._counts / self.n)
 
+    def steps(self) -> tuple[list[float], list[float]]:
+        """The distribution function: each ratio that occurs, and the share at or under it."""
+        return self._values.tolist(), (self._upto / max(self.n, 1)).tolist()
+
 
 def merged(histograms: Iterable[Mapping[int, int]]) -> dict[int, int]:
     """Any number of histograms as one."""

@@ -69,6 +69,15 @@ class CellSum:
         self.observed += found.observed
         self.ratios[bucket_of(found.ratio)] += 1
 
+    def merge(self, other: "CellSum") -> None:
+        """Add what the other holds."""
+        self.n += other.n
+        self.within += other.within
+        self.promised += other.promised
+        self.predicted += other.predicted
+        self.observed += other.observed
+        self.ratios.update(other.ratios)
+
 
 @dataclass(slots=True)
 class BinSum:

@@ -176,7 +176,7 @@ def _text(
     part, middle = "half", ratios.median
     if promise.is_bound:
         part, middle = f"{promise.nominal:.0%}", upper_ratio(ratios, promise.nominal) or middle
-    said = f"{part} of the attempts take less than {middle:.2f} of their price"
+    said = f"{part} of the attempts take less than {middle:.2f} of what was predicted"
     return f"{said}; refused meanwhile: {who or 'nobody'}"
 
 
