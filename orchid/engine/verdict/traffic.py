@@ -322,7 +322,8 @@ def _by_block(counted: Counted, takes: _Takes, covered: Mask, fallback: Mask) ->
         some = slice(*np.searchsorted(of_entry, [first, first + width]))
         table = np.zeros((len(counted.cells), width, values.shape[1]), dtype=np.int64)
         table[blocks.cell[some], of_entry[some] - first] = values[some]
-        tables.append(takes.total(table.reshape(len(table), -1)).reshape(-1, *table.shape[1:]))
+        flat = takes.total(table.reshape(len(table), width * values.shape[1]))
+        tables.append(flat.reshape(len(flat), *table.shape[1:]))
     return [_blocks_of(times, rows) for rows in np.concatenate(tables, axis=1)]
 
 
