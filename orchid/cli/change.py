@@ -1,7 +1,6 @@
-"""`orchid propose`, `evidence push`, `check` and `rollback`: a change of what is live."""
+"""`orchid propose`, `evidence push` and `rollback`: a change of what is live."""
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,6 @@ from orchid.cli.policy import loaded
 
 product_option = click.option("--product", envvar="ORCHID_PRODUCT", help="Slug of the product.")
 file_argument = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-LOOK_AGAIN_S = 2.0
-# Columns of a verdict, each with what stands for an empty value.
-COLUMNS = (
-    ("metric", None),
-    ("segment", "whole"),
-    ("verdict", None),
-    ("value", None),
-    ("bound", None),
-    ("margin", None),
-    ("n", 0),
-)
 
 
 def named(product: str | None, otherwise: object = None) -> str:
@@ -126,42 +114,6 @@ def evidence_text(answer: Json) -> str:
     ]
     new = f"{answer['created']} of {len(rows)} are new"
     return f"{table(('suite', 'route', 'where', 'n', 'mean'), rows)}\n{new}"
-
-
-@click.command()
-@product_option
-@click.option("--generation", type=int, help="Default: what is live.")
-@click.option("--wait", "wait_s", type=float, default=0, help="Seconds to wait for a verdict.")
-@json_option
-@click.pass_context
-def check(
-    ctx: click.Context, product: str | None, generation: int | None, wait_s: float, as_json: bool
-) -> None:
-    """Judge a generation. Exit code: 0 pass, 1 fail, 2 inconclusive or no data, 3 error."""
-    api, slug = Api(), named(product)
-    answer = judged(api, slug, generation, wait_s)
-    show(answer, lambda: verdict_text(answer), as_json=as_json)
-    ctx.exit(answer["exit_code"])
-
-
-def judged(api: Api, slug: str, generation: int | None, wait_s: float) -> Json:
-    """The answer, asked for again until there is a verdict or the time is over."""
-    deadline = time.monotonic() + wait_s
-    while True:
-        answer = api.get(f"/api/v1/products/{slug}/check", generation=generation)
-        if answer["exit_code"] != 2 or time.monotonic() >= deadline:
-            return answer
-        click.echo(f"{answer['verdict']}; looking again", err=True)
-        time.sleep(LOOK_AGAIN_S)
-
-
-def verdict_text(answer: Json) -> str:
-    lines = [f"Verdict: {answer['verdict']}", *(f"  {reason}" for reason in answer["reasons"])]
-    verdicts = (answer["evaluation"] or {}).get("verdicts", [])
-    if verdicts:
-        rows = [tuple(verdict[name] or shown for name, shown in COLUMNS) for verdict in verdicts]
-        lines += ["", table([heading for heading, _ in COLUMNS], rows)]
-    return "\n".join(lines)
 
 
 @click.command()

@@ -72,10 +72,13 @@ class Api:
         return self._read(self._sent(method, path, **parts))
 
     def _read(self, response: httpx.Response) -> Json:
-        if response.is_success:
+        if not response.is_success:
+            raise click.ClickException(told(response))
+        try:
             body: Json = response.json() if response.content else {}
-            return body
-        raise click.ClickException(told(response))
+        except ValueError as error:
+            raise click.ClickException(no_control_plane(response)) from error
+        return body
 
     def _sent(self, method: str, path: str, **parts: Any) -> httpx.Response:
         for left in reversed(range(TRIES)):
@@ -123,11 +126,15 @@ def told(response: httpx.Response) -> str:
     except ValueError:
         problem = None
     if not isinstance(problem, dict) or "title" not in problem:
-        return f"{response.request.url} answered {response.status_code}, not as a control plane."
+        return no_control_plane(response)
     lines = [f"{problem['title']} ({problem.get('code', response.status_code)})."]
     if problem.get("detail"):
         lines.append(str(problem["detail"]))
     return "\n".join([*lines, *places(problem.get("errors"))])
+
+
+def no_control_plane(response: httpx.Response) -> str:
+    return f"{response.request.url} answered {response.status_code}, not as a control plane."
 
 
 def places(errors: Any) -> list[str]:

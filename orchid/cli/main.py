@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import sys
+import traceback
 from typing import NamedTuple, TextIO
 
 import click
@@ -24,7 +25,7 @@ COMMANDS = {
     "status": Target("local", "status", "What runs here, what is live, which edge runs what."),
     "propose": Target("change", "propose", "Draft a generation from a document and propose it."),
     "evidence": Target("change", "evidence", "Quality evidence."),
-    "check": Target("change", "check", "Judge what is live, or a generation, by exit code."),
+    "check": Target("check", "check", "May a generation ship? The verdict is the exit code."),
     "rollback": Target("change", "rollback", "Go back to what was live before."),
     "packet": Target("packet", "packet", "Export what a verdict rests on, and recompute it."),
     "ingest": Target("ingest", "ingest", "Deliver trace files, logs and records."),
@@ -94,5 +95,9 @@ def main() -> None:
         # A full disk, a file that vanished: told in words, for it is the caller's to mend.
         _close(sys.stdout)
         click.ClickException(str(error)).show()
+        sys.exit(ERROR)
+    except Exception:
+        # Python would leave with 1, which is a verdict.
+        traceback.print_exc()
         sys.exit(ERROR)
     sys.exit(code if isinstance(code, int) else 0)

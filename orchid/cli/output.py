@@ -54,11 +54,19 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(folded(line, sum(widths[:-1]) + 2 * len(widths[:-1])) for line in lines)
 
 
+def room() -> int | None:
+    """Columns of the terminal; None where the output is for no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def folded(line: str, indent: int) -> str:
     """A line for a terminal of its width, its further lines indented; as it is where none reads."""
-    if not sys.stdout.isatty():
-        return line
-    width = shutil.get_terminal_size().columns
+    width = room()
+    return line if width is None else folded_to(line, indent, width)
+
+
+def folded_to(line: str, indent: int, width: int) -> str:
+    """A line in so many columns, its further lines indented."""
     if len(line) <= width or width - indent < LEAST_FOLD:
         return line
     words = textwrap.wrap(line[indent:], width - indent, break_long_words=False)

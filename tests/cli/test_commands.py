@@ -79,7 +79,7 @@ def test_check_exits_with_the_verdict(
     control_plane(lambda request: httpx.Response(200, json=verdict(word, code)))
     exit_code, out, _ = orchid("check", "--product", "p")
     assert exit_code == code
-    assert f"Verdict: {word}" in out
+    assert f"Verdict: {word.replace('_', ' ')} (p)" in out
 
 
 def test_an_error_is_never_taken_for_a_verdict(orchid: Any, control_plane: Any) -> None:
