@@ -2,6 +2,7 @@
 
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
 from ingest.selectors.backlog import InboxState, inbox_state
+from ingest.selectors.by_hour import HourOf, counted_by_hour, tenants_by_step, tenants_counted
 from ingest.selectors.completeness import Completeness, completeness
 from ingest.selectors.counted import counted, counted_by_tenant, last_request_at, steps
 from ingest.selectors.figures import EngineCounts, EngineFigures, engine_counts, engine_figures
@@ -26,6 +27,7 @@ __all__ = [
     "Completeness",
     "EngineCounts",
     "EngineFigures",
+    "HourOf",
     "InboxState",
     "RollupRow",
     "SourceRow",
@@ -35,6 +37,7 @@ __all__ = [
     "batches",
     "completeness",
     "counted",
+    "counted_by_hour",
     "counted_by_tenant",
     "engine_counts",
     "engine_figures",
@@ -52,6 +55,8 @@ __all__ = [
     "sources",
     "steps",
     "support_of",
+    "tenants_by_step",
+    "tenants_counted",
     "traffic_windows",
     "watermark",
 ]

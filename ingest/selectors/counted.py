@@ -75,7 +75,7 @@ def _counted(
     held = list(pieces([stream], start, end, last_hour=end - HOUR)) if stream is not None else []
     sheets = [(columns_of(sheet), int(at.timestamp())) for _, at, sheet in held]
     ids = np.unique(np.concatenate([np.zeros(0, np.int64), *(c.cell for c, _ in sheets)]))
-    names = [_name(cell) for _, cell in sorted(cells_of(ids.tolist()).items())]
+    names = [named(cell) for _, cell in sorted(cells_of(ids.tolist()).items())]
     parts = [
         Timed(replace(c, cell=np.searchsorted(ids, c.cell)), np.full(len(c.cell), at_s))
         for c, at_s in sheets
@@ -83,5 +83,6 @@ def _counted(
     return Counted.of_columns(names, parts, window, by_step=by_step)
 
 
-def _name(cell: RollupCell) -> CellName:
+def named(cell: RollupCell) -> CellName:
+    """The name that a cell has in what was counted."""
     return CellName(cell.dims_key, cell.route, cell.manifest, cell.tenant)

@@ -6,7 +6,7 @@ it stands what admission had reserved for the same requests. A window shorter th
 rollups can't be seen by itself: the busiest step stands for it, at its average rate.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -20,6 +20,7 @@ from orchid.engine.rollup import EXACT, FIGURES, TEU_STEP, Sums
 NEAR = Decimal("0.8")
 #: A window this young says nothing of how it ends.
 _LEAST_ELAPSED = Decimal("0.05")
+_MS = timedelta(milliseconds=1)
 
 
 class Standing(StrEnum):
@@ -80,50 +81,43 @@ def budgets_of(budgets: Iterable[Budget], tenant: str) -> dict[tuple[str, timede
 
 
 def use_of(
-    tenant: str,
-    cap: str,
-    limit: Decimal,
-    window: timedelta,
-    steps: Mapping[datetime, Sums],
-    step: timedelta,
-    now: datetime,
+    tenant: str, cap: str, window: timedelta, limit: Decimal, sums: Sums, elapsed: timedelta
 ) -> Use:
-    """How a tenant stands in the window that `now` is in, from its sums by step."""
-    short = window < step
-    start = now - max(10 * step, window) if short else window_start(now, window)
-    some = [sums for at, sums in steps.items() if at >= start and at < now]
-    if short:
-        return _short(tenant, cap, limit, window, some, step)
-    used, reserved = _sum(some, cap)
-    elapsed = Decimal((now - start) // timedelta(milliseconds=1))
-    part = elapsed / (window // timedelta(milliseconds=1))
+    """How a tenant stands to a cap in a window of which so much is over, from its sums in it."""
+    used, part = _used(sums, cap), Decimal(elapsed // _MS) / Decimal(window // _MS)
     projected = used / part if part >= _LEAST_ELAPSED else None
-    unpriced = sum(one.counters["unpriced"] for one in some) if cap == "max_usd" else 0
-    return Use(tenant, cap, window, limit, used, reserved, projected, unpriced)
+    return Use(
+        tenant, cap, window, limit, used, _reserved(sums, cap), projected, _unpriced(sums, cap)
+    )
 
 
-def _short(
+def use_of_steps(
     tenant: str,
     cap: str,
-    limit: Decimal,
     window: timedelta,
-    some: list[Sums],
+    limit: Decimal,
+    steps: Iterable[Sums],
     step: timedelta,
 ) -> Use:
-    part = Decimal(window // timedelta(milliseconds=1)) / (step // timedelta(milliseconds=1))
-    busiest = max(some, key=lambda one: _used(one, cap), default=Sums())
-    used, reserved = _sum([busiest], cap)
-    planned = None if reserved is None else reserved * part
-    unpriced = busiest.counters["unpriced"] if cap == "max_usd" else 0
-    return Use(tenant, cap, window, limit, used * part, planned, None, unpriced, True)
+    """The same for a window shorter than a step: the busiest step at its average rate."""
+    busiest = max(steps, key=lambda one: _used(one, cap), default=Sums())
+    part = Decimal(window // _MS) / Decimal(step // _MS)
+    reserved = _reserved(busiest, cap)
+    return Use(
+        tenant,
+        cap,
+        window,
+        limit,
+        _used(busiest, cap) * part,
+        None if reserved is None else reserved * part,
+        None,
+        _unpriced(busiest, cap),
+        by_busiest_step=True,
+    )
 
 
-def _sum(some: Iterable[Sums], cap: str) -> tuple[Decimal, Decimal | None]:
-    sums = list(some)
-    used = sum((_used(one, cap) for one in sums), Decimal(0))
-    reserved = [_reserved(one, cap) for one in sums]
-    known = [one for one in reserved if one is not None]
-    return used, sum(known, Decimal(0)) if known else None
+def _unpriced(sums: Sums, cap: str) -> int:
+    return sums.counters["unpriced"] if cap == "max_usd" else 0
 
 
 def _used(sums: Sums, cap: str) -> Decimal:
