@@ -107,6 +107,7 @@ def with_attempt(
         manifest=policy.routes[offer.route].manifest or None,
         status="lost",
         start_ms=at_ms,
+        external_calls=decision.shape.request.external_calls or None,
         teu_predicted=offer.teu,
         teu_prefill_predicted=offer.factor * offer.input_weight * offer.input_tokens,
         teu_decode_predicted=offer.factor * offer.output_tokens,
@@ -151,6 +152,7 @@ def finished(
         accelerator_ms=settle.accelerator_ms,
         useful_tokens=settle.output_tokens,
         released_ms=ended_ms,
+        live_token_ms=_held_token_ms(record, attempt, ended_ms),
         **_observed(record, attempt, settle, policy),
     )
     confidence = settle.scorer_confidence  # an attempt without a scorer leaves that of the last
@@ -206,6 +208,14 @@ def _observed(
         "teu_prefill_observed": prefill,
         "teu_decode_observed": decode,
     }
+
+
+def _held_token_ms(record: RequestRecord, attempt: AttemptRecord, ended_ms: float) -> float | None:
+    """The live tokens that were reserved for the attempt, for as long as it held them."""
+    live = None if record.decision is None else record.decision.live_tokens
+    if live is None or attempt.start_ms is None:
+        return None
+    return live * max(0.0, ended_ms - attempt.start_ms)
 
 
 def not_continued(record: RequestRecord, decision: Decision) -> RequestRecord:
