@@ -12,13 +12,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from ingest.models import RollupStream
-from ingest.selectors.counted import named
+from ingest.models import RollupCell, RollupStream
 from ingest.selectors.rollups import cells_of, pieces
 from ingest.states import RollupBy
 from orchid.engine.rollup_columns import Wholes, columns_of
 from orchid.engine.rollup_hour import HOUR, hour_of
-from orchid.engine.verdict.counted import Counted, Timed
+from orchid.engine.verdict.counted import CellName, Counted, Timed
 from policies.models import Product
 from policies.selectors import document_of
 
@@ -75,7 +74,7 @@ def _read(
         steps[where] = document_of(streams[pk].digest).gates.step_s
     cells = [part.columns.cell for some in parts.values() for part in some]
     ids = np.unique(np.concatenate([np.zeros(0, np.int64), *cells]))
-    names = [named(cell) for _, cell in sorted(cells_of(ids.tolist()).items())]
+    names = [_named(cell) for _, cell in sorted(cells_of(ids.tolist()).items())]
     return {
         where: Counted.of_columns(
             names, [_placed(part, ids) for part in parts[where]], (start, end, steps[where])
@@ -88,3 +87,7 @@ def _placed(part: Timed, ids: Wholes) -> Timed:
     return part._replace(
         columns=replace(part.columns, cell=np.searchsorted(ids, part.columns.cell))
     )
+
+
+def _named(cell: RollupCell) -> CellName:
+    return CellName(cell.dims_key, cell.route, cell.manifest, cell.tenant)

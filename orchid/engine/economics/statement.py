@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import NamedTuple
 
@@ -81,6 +81,14 @@ class Entry:
         self.told += _figure(sums, "accelerator_ms").count
         self.tried += _figure(sums, "attempts").count
 
+    def merge(self, other: "Entry") -> None:
+        """Add what another key has."""
+        for one in fields(self):
+            if one.name != "waste":
+                setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        for cause, waste in other.waste.items():
+            self.waste[cause].add(waste.ms, waste.teu, waste.usd)
+
     @property
     def wasted(self) -> Waste:
         """All causes together."""
@@ -110,7 +118,7 @@ class Statement:
         """Every key together."""
         found = Entry()
         for one in self.entries.values():
-            _merge(found, one)
+            found.merge(one)
         return found
 
 
@@ -209,15 +217,6 @@ def _waste(found: Statement, served: Sequence[Traffic], unit: str, direct: int, 
             teu = _figure(one.sums, f"wasted_{cause}_teu").total
             work = ms if unit == ACCELERATOR_MS else teu
             waste.add(ms, teu, direct * work // used)
-
-
-def _merge(into: Entry, one: Entry) -> None:
-    for name in ("requests", "admitted", "attempts", "successes", "unpriced"):
-        setattr(into, name, getattr(into, name) + getattr(one, name))
-    for name in ("ms", "teu", "told", "tried"):
-        setattr(into, name, getattr(into, name) + getattr(one, name))
-    for cause, waste in one.waste.items():
-        into.waste[cause].add(waste.ms, waste.teu, waste.usd)
 
 
 def _figure(sums: Sums, name: str) -> Figure:
