@@ -10,6 +10,15 @@ class VerdictState(models.TextChoices):
     NO_DATA = "no_data", "No data"
 
 
+class Action(models.TextChoices):
+    """What the policy does about a verdict; the words are those of the engine."""
+
+    HOLD = "hold", "Hold"
+    ADVANCE = "advance", "Advance"
+    PAUSE = "pause", "Pause"
+    ROLL_BACK = "roll_back", "Roll back"
+
+
 class Metric(models.TextChoices):
     """Every gate that a document can name; an unknown one is refused when it is proposed."""
 
@@ -37,6 +46,28 @@ class EvidenceKind(models.TextChoices):
 SCORING_KINDS = (EvidenceKind.FROZEN_SUITE, EvidenceKind.SHADOW, EvidenceKind.HUMAN)
 
 
+class Standing(models.TextChoices):
+    """How a cell of the traffic stands on its evidence, worst first."""
+
+    GAP = "gap", "No evidence"
+    BELOW = "below", "Below its floor"
+    NARROW = "narrow", "Floor within its error"
+    NO_FLOOR = "no_floor", "No floor set"
+    MET = "met", "Floor met"
+
+    @property
+    def badge(self) -> str:
+        """The class of its mark."""
+        return {"gap": "no-data", "below": "fail", "narrow": "inconclusive", "met": "pass"}.get(
+            self, "accent"
+        )
+
+    @property
+    def sign(self) -> str:
+        """A shape beside the colour."""
+        return {"gap": "–", "below": "✕", "narrow": "≈", "met": "✓"}.get(self, "·")
+
+
 class DiffStatus(models.TextChoices):
     """Where a decision diff over recorded requests stands."""
 
@@ -48,3 +79,22 @@ class DiffStatus(models.TextChoices):
     @classmethod
     def open(cls) -> tuple["DiffStatus", ...]:
         return cls.QUEUED, cls.RUNNING
+
+
+class RevisitState(models.TextChoices):
+    """Where an item stands that reopened a decision."""
+
+    OPEN = "open", "Open"
+    ACKNOWLEDGED = "acknowledged", "Acknowledged"
+    RESOLVED = "resolved", "Resolved"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this state."""
+        return {"open": "badge badge--fail", "acknowledged": "badge badge--inconclusive"}.get(
+            self, "badge badge--pass"
+        )
+
+    @classmethod
+    def waiting(cls) -> tuple["RevisitState", ...]:
+        return cls.OPEN, cls.ACKNOWLEDGED

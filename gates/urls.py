@@ -16,4 +16,7 @@ urlpatterns: list[URLPattern] = [
     path("decision-diffs/<int:pk>/", diffs.decision_diff, name="decision_diff"),
     path("evidence/", evidence.evidence, name="evidence"),
     path("evidence/push/", evidence.push, name="push"),
+    path("evidence/push/file", evidence.upload, name="push_file"),
+    path("evidence/pieces/", evidence.pieces, name="evidence_pieces"),
+    path("evidence/pieces/<int:pk>/", evidence.piece, name="evidence_piece"),
 ]

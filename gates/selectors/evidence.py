@@ -131,6 +131,13 @@ def evidence_of(product: Product, pk: int) -> Evidence:
     return found
 
 
+def pks_of(product: Product, items: Iterable[Item]) -> dict[str, int]:
+    """The rows of some items, by digest."""
+    digests = {item.digest for item in items}
+    found = Evidence.objects.filter(product=product, digest__in=digests)
+    return dict(found.values_list("digest", "pk"))
+
+
 def runs_of(evidence: Evidence) -> QuerySet[Evidence]:
     """Every run of the same suite on the same cell, to be paged newest first."""
     found = Evidence.objects.filter(

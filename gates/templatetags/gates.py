@@ -1,5 +1,8 @@
 """How a gate's figures are written on a page; the writing itself is in gates.wording."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 
 from gates import calibration_words, wording
@@ -27,6 +30,12 @@ def bound(text: wording.Given, metric: str) -> str:
 def change(text: str | None, metric: str) -> str:
     """A difference or a margin, with its sign."""
     return wording.change(metric, text)
+
+
+@register.filter
+def of(known: Mapping[Any, Any], key: Any) -> Any:
+    """What is known of a key; None where nothing is."""
+    return known.get(key)
 
 
 @register.filter

@@ -226,29 +226,3 @@ def test_an_edge_neither_reads_nor_pushes(judged: Judged) -> None:
     client = machine("edge")
     assert client.get(api("evidence")).status_code == 404
     assert posted(client, "evidence", judged.cell()).status_code == 404
-
-
-def test_a_person_pushes_one_cell_from_the_page(judged: Judged) -> None:
-    client = someone("kim", "engineer")
-    cell = judged.cell(suite="by hand", where='{"risk": "a"}', violations=0)
-    del cell["schema"]
-    answer = client.post(f"/products/{SLUG}/evidence/push/", cell, follow=True)
-    assert "Evidence stored." in answer.content.decode()
-    assert Evidence.objects.get(suite="by hand").where == {"risk": "a"}
-
-
-def test_the_form_says_what_it_cannot_read(judged: Judged) -> None:
-    client = someone("kim", "engineer")
-    answer = client.post(f"/products/{SLUG}/evidence/push/", judged.cell(where="{a"))
-    assert answer.status_code == 400
-    assert "This is not JSON" in answer.content.decode()
-
-
-def test_the_page_names_live_traffic_that_nothing_covers(judged: Judged) -> None:
-    judged.traffic(300)
-    judged.manifest = "sha256:" + "0" * 64
-    judged.traffic(40, segment="c")
-    judged.judge()
-    text = someone("eve", "auditor").get(f"/products/{SLUG}/evidence/").content.decode()
-    assert "Live traffic without evidence" in text
-    assert "40 responses" in text
