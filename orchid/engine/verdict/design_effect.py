@@ -1,17 +1,32 @@
 """How much less neighbouring records say than independent ones: they share their incidents.
 
 The design effect is the variance of block shares over the variance that a coin would have (Kish
-1965; with unequal blocks Pearson's chi-square over its degrees of freedom), never below 1. Verdicts
-use n/deff and s/deff.
+1965, Survey Sampling; with unequal blocks Pearson's chi-square over its degrees of freedom), never
+below 1. Verdicts use n/deff and s/deff. Two things make an estimate from a window too small, and
+both are met on the unfavourable side:
+
+* few blocks are noisy: the upper end of a one-sided interval counts (the ratio of variances of
+  d + 1 blocks is about chi-square over its d degrees of freedom);
+* an incident outlasts a block: blocks are merged in twos, fours and so on while at least eight are
+  left, and the largest figure counts (batch means: Conway 1963; Schmeiser 1982).
+
+An incident that a window has not met yet is in no estimate from it. The policy's prior is therefore
+a floor: what a window sees can raise it and never lower it. The same function over a long past of
+the product, such as a week, gives the prior to declare (`OF_THE_PAST`: it has to hold for long).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
+from scipy import special
 
 from orchid.engine.verdict.proportion import Floats, Numbers, floats
 
 MINIMUM_BLOCKS = 8
+#: How sure the upper end is: of a window, and of a past from which a prior is declared.
+OF_A_WINDOW = 0.8
+OF_THE_PAST = 0.95
 
 
 def estimate(blocks: Sequence[tuple[int, int]], prior: float) -> float:
@@ -20,19 +35,47 @@ def estimate(blocks: Sequence[tuple[int, int]], prior: float) -> float:
     return float(estimate_all(within[None], total[None], prior)[0])
 
 
-def estimate_all(within: Numbers, total: Numbers, prior: float) -> Floats:
+def estimate_all(
+    within: Numbers, total: Numbers, prior: float, confidence: float = OF_A_WINDOW
+) -> Floats:
     """The design effect of every row of two tables: tests by time blocks, in order of time.
 
-    Under eight blocks, or when every record agrees, there is nothing to estimate from: the
-    policy's own prior holds.
+    Under eight blocks, or when every record agrees, there is nothing to estimate from and the prior
+    alone holds.
     """
     s, n = floats(within), floats(total)
-    used = (n > 0).sum(axis=1)
-    records = np.maximum(n.sum(axis=1), 1.0)
-    share = s.sum(axis=1) / records
-    due = n * share[:, None]
-    spread = ((s - due) ** 2 / np.maximum(n, 1.0)).sum(axis=1)
+    share = s.sum(axis=1) / np.maximum(n.sum(axis=1), 1.0)
+    found = np.full(len(n), max(1.0, prior))
+    for size in _sizes(n.shape[1]):
+        here = _upper(_merged(s, size), _merged(n, size), share, confidence)
+        found = np.maximum(found, here)
+    return found
+
+
+def _sizes(blocks: int) -> Iterator[int]:
+    """1, 2, 4 ... blocks to one, while at least eight are left."""
+    size = 1
+    while blocks // size >= MINIMUM_BLOCKS:
+        yield size
+        size *= 2
+
+
+def _merged(counts: Floats, size: int) -> Floats:
+    return floats(np.add.reduceat(counts, np.arange(0, counts.shape[1], size), axis=1))
+
+
+def _upper(s: Floats, n: Floats, share: Floats, confidence: float) -> Floats:
+    """The upper end of the variance ratio of these blocks; 0 where they can't say."""
+    freedom = np.maximum(np.count_nonzero(n, axis=1) - 1, 0)
     coin = share * (1 - share)
-    known = (used >= MINIMUM_BLOCKS) & (coin > 0)
-    ratio = spread / np.where(known, coin * np.maximum(used - 1, 1), 1.0)
-    return np.maximum(1.0, np.where(known, ratio, prior))
+    known = (freedom + 1 >= MINIMUM_BLOCKS) & (coin > 0)
+    off = s - n * share[:, None]
+    square = np.einsum("ij,ij->i", off, off / np.maximum(n, 1.0))
+    least = _quantiles(n.shape[1], confidence)[freedom]
+    return np.where(known, square / (np.where(known, coin, 1.0) * least), 0.0)
+
+
+@lru_cache(maxsize=64)
+def _quantiles(most: int, confidence: float) -> Floats:
+    """What chi-square exceeds so surely, by its degrees of freedom from 0 (taken as 1)."""
+    return floats(special.chdtri(np.maximum(np.arange(most), 1.0), confidence))
