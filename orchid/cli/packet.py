@@ -16,12 +16,16 @@ from orchid.engine.derivations import REGISTRY
 from orchid.engine.document.errors import DocumentErrors
 from orchid.engine.document.parse import MAX_BYTES as MAX_BESIDE
 from orchid.engine.document.parse import parse
-from orchid.engine.packet import PacketError, Verified, figures_packet, opened
+from orchid.engine.packet import Beside, PacketError, Verified, figures_packet, opened
 from orchid.engine.packet import verify as verified
 from orchid.engine.packet.envelope import MAX_BYTES
 
 #: What lies beside a document and belongs to its figures.
-BESIDE = {"declared": "declared-points.yaml", "asked": "figures.yaml"}
+BESIDE = {
+    "declared": "declared-points.yaml",
+    "asked": "figures.yaml",
+    "diagnosis": "diagnosis.yaml",
+}
 #: Further faults are counted and not told, unless JSON is asked for.
 MOST_TOLD = 20
 packet_argument = click.argument("file", type=click.Path(allow_dash=True, path_type=Path))
@@ -55,7 +59,8 @@ def export(
 ) -> None:
     """The packet of an EVALUATION (default: the latest), or of a document's figures.
 
-    What is declared beside a --document (declared-points.yaml, figures.yaml) goes with it.
+    What is declared beside a --document (declared-points.yaml, figures.yaml, diagnosis.yaml) goes
+    with it.
     """
     if evaluation and figures:
         raise click.UsageError("Either an EVALUATION or --figures.")
@@ -78,7 +83,7 @@ def of_file(document: Path) -> bytes:
         if content and content.get("product") == found.document.product
     }
     try:
-        return figures_packet(found, mine.get("declared"), mine.get("asked"))
+        return figures_packet(found, Beside(**mine))
     except PacketError as error:
         raise click.ClickException(str(error)) from error
 

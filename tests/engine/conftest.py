@@ -8,7 +8,7 @@ import pytest
 from orchid.engine.document.load import LoadedDocument, load_document
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.parse import parse
-from orchid.engine.packet import figures_packet
+from orchid.engine.packet import Beside, figures_packet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -37,11 +37,11 @@ def demo() -> tuple[LoadedDocument, LoadedDocument]:
 def reference_packet(loaded_reference: LoadedDocument) -> Callable[[], bytes]:
     """Make the packet of the reference product's figures, with what is declared beside it."""
     place = EXAMPLES / "orchid-serve"
-    declared, asked = (
+    declared, asked, diagnosis = (
         parse((place / name).read_bytes(), "yaml")
-        for name in ("declared-points.yaml", "figures.yaml")
+        for name in ("declared-points.yaml", "figures.yaml", "diagnosis.yaml")
     )
-    return lambda: figures_packet(loaded_reference, declared, asked)
+    return lambda: figures_packet(loaded_reference, Beside(declared, asked, diagnosis))
 
 
 @pytest.fixture(scope="session")

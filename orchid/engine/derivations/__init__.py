@@ -6,7 +6,16 @@ there. Adding one is one line in the registry of its module.
 
 from collections.abc import Sequence
 
-from orchid.engine.derivations import arithmetic, demand, fleet, memory, money, points, quoted
+from orchid.engine.derivations import (
+    arithmetic,
+    demand,
+    diagnosed,
+    fleet,
+    memory,
+    money,
+    points,
+    quoted,
+)
 from orchid.engine.derivations.asked import Asked, asked_figures
 from orchid.engine.derivations.figure import Figure, figure_of
 from orchid.engine.derivations.standard import standard_figures
@@ -25,7 +34,7 @@ __all__ = [
 
 REGISTRY: dict[str, Derivation] = {
     derivation.name: derivation
-    for module in (quoted, demand, fleet, money, memory, points, arithmetic)
+    for module in (quoted, demand, fleet, money, memory, points, diagnosed, arithmetic)
     for derivation in module.DERIVATIONS
 }
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from orchid.engine.declared import DeclaredPoints, finite_decimal
+from orchid.engine.diagnosis.declared import Case
 from orchid.engine.document.model import PolicyDocument
 
 #: Numbers, a yes or no, words, or several words.
@@ -24,6 +25,8 @@ class Material:
     declared: DeclaredPoints = field(default_factory=DeclaredPoints)
     content: Mapping[str, Any] = field(default_factory=dict)
     """The keys of the document as given, for figures that only quote it."""
+    case: Case | None = None
+    """A declared diagnosis of the product."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,17 @@
 from dataclasses import dataclass
 
 from orchid.engine.packet.envelope import Check, PacketError, digests_hold, opened
-from orchid.engine.packet.figures import figures_packet, verify_figures
+from orchid.engine.packet.figures import Beside, figures_packet, verify_figures
 
-__all__ = ["Check", "PacketError", "Verified", "figures_packet", "opened", "verify"]
+__all__ = [
+    "Beside",
+    "Check",
+    "PacketError",
+    "Verified",
+    "figures_packet",
+    "opened",
+    "verify",
+]
 
 VERIFY = {"figures": verify_figures}
 

@@ -24,6 +24,7 @@ PARTS: dict[str, dict[str, type | tuple[type, ...]]] = {
         "documents": dict,
         "declared": (dict, type(None)),
         "asked": (dict, type(None)),
+        "diagnosis": (dict, type(None)),
         "derivations": list,
     },
     "evaluation": {

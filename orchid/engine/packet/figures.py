@@ -1,7 +1,10 @@
 """A packet of figures: a document, what is declared beside it, and every value that follows."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from pydantic import ValidationError
 
 from orchid.engine.declared import DeclaredError, DeclaredPoints, declared_points
 from orchid.engine.derivations import (
@@ -13,31 +16,46 @@ from orchid.engine.derivations import (
     derive,
     standard_figures,
 )
+from orchid.engine.diagnosis.declared import Case
 from orchid.engine.document.canonical import normalised_document
 from orchid.engine.document.load import DocumentErrors, LoadedDocument, load_document
 from orchid.engine.packet.envelope import Check, PacketError, sealed
 
 
-def figures_packet(
-    document: LoadedDocument,
-    declared: Mapping[str, Any] | None = None,
-    asked: Mapping[str, Any] | None = None,
-) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is declared beside a document, each as its file's content; None is not declared."""
+
+    declared: Mapping[str, Any] | None = None
+    asked: Mapping[str, Any] | None = None
+    diagnosis: Mapping[str, Any] | None = None
+
+    def of_product(self, product: str) -> None:
+        """Raises PacketError for what belongs to another product."""
+        for name in PARTS:
+            content = getattr(self, name)
+            if content is not None and content.get("product") != product:
+                found = content.get("product")
+                raise PacketError(f"/{name} is of {found!r}, not of {product!r}")
+
+
+PARTS = ("declared", "asked", "diagnosis")
+
+
+def figures_packet(document: LoadedDocument, beside: Beside | None = None) -> bytes:
     """Derive what is asked for, or what any document gives, and seal it.
 
     Raises PacketError for what can't be read or derived, or belongs to another product.
     """
-    product = document.document.product
-    _of_product(product, declared, "declared points")
-    _of_product(product, asked, "wanted figures")
+    given, product = beside or Beside(), document.document.product
+    given.of_product(product)
     try:
-        figures = _derived(document, declared, asked)
+        figures = _derived(document, given)
     except (FigureError, DeclaredError) as error:
         raise PacketError(str(error)) from error
     parts = {
         "documents": {document.digest: normalised_document(document.document)},
-        "declared": declared,
-        "asked": asked,
+        **{name: getattr(given, name) for name in PARTS},
         "derivations": [figure.as_json() for figure in figures],
     }
     return sealed("figures", product, parts)
@@ -51,11 +69,12 @@ def verify_figures(content: Mapping[str, Any]) -> Iterator[Check]:
         yield Check("documents", False, f"no sound document: {faults}")
         return
     yield _addressed(digest, document)
+    beside = Beside(*(content[name] for name in PARTS))
+    product = content["product"]
+    yield _named(product, document.document.product)
     try:
-        _of_product(content["product"], {"product": document.document.product}, "document")
-        _of_product(content["product"], content["declared"], "declared points")
-        _of_product(content["product"], content["asked"], "wanted figures")
-        figures = _derived(document, content["declared"], content["asked"])
+        beside.of_product(product)
+        figures = _derived(document, beside)
     except (FigureError, DeclaredError, PacketError) as error:
         yield Check("derivations", False, str(error))
         return
@@ -76,20 +95,26 @@ def _addressed(digest: str, document: LoadedDocument) -> Check:
     return Check(f"documents/{digest}", holds, message)
 
 
-def _derived(
-    document: LoadedDocument,
-    declared: Mapping[str, Any] | None,
-    asked: Mapping[str, Any] | None,
-) -> list[Figure]:
-    points = DeclaredPoints() if declared is None else declared_points(declared)
-    material = Material(document.document, points, normalised_document(document.document))
+def _named(product: str, of_document: str) -> Check:
+    holds = product == of_document
+    return Check("product", holds, product if holds else f"the document is of {of_document!r}")
+
+
+def _derived(document: LoadedDocument, beside: Beside) -> list[Figure]:
+    points = DeclaredPoints() if beside.declared is None else declared_points(beside.declared)
+    normal = normalised_document(document.document)
+    material = Material(document.document, points, normal, _case(beside.diagnosis))
+    asked = beside.asked
     wanted: list[Asked] = standard_figures(material) if asked is None else asked_figures(asked)
     return derive(wanted, material)
 
 
-def _of_product(product: str, content: Mapping[str, Any] | None, what: str) -> None:
-    if content is not None and content.get("product") != product:
-        raise PacketError(f"the {what} are of {content.get('product')!r}, not of {product!r}")
+def _case(content: Mapping[str, Any] | None) -> Case | None:
+    """Raises FigureError; what pydantic says of it names each place."""
+    try:
+        return None if content is None else Case.model_validate(content)
+    except ValidationError as error:
+        raise FigureError(f"/diagnosis: {error.errors()[0]['msg']}") from error
 
 
 def _compared(recorded: list[Any], figures: list[Figure]) -> Iterator[Check]:

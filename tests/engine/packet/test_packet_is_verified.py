@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from orchid.engine.document.load import load_document
 from orchid.engine.document.parse import parse
-from orchid.engine.packet import PacketError, figures_packet, verify
-from orchid.engine.packet.envelope import MAX_BYTES, MAX_DEPTH, canonical, sealed
+from orchid.engine.packet import Beside, PacketError, figures_packet, verify
+from orchid.engine.packet.envelope import MAX_BYTES, MAX_DEPTH, PARTS, canonical, sealed
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 Content = dict[str, Any]
@@ -23,7 +23,7 @@ def resealed(packet: bytes, change: Callable[[Content], object]) -> bytes:
     """The packet after a change, with every digest made right again."""
     content = json.loads(packet)
     change(content)
-    parts = {name: content[name] for name in ("documents", "declared", "asked", "derivations")}
+    parts = {name: content[name] for name in PARTS["figures"]}
     return sealed("figures", content["product"], parts)
 
 
@@ -116,7 +116,7 @@ def test_a_stated_value_that_does_not_come_out_fails_the_packet() -> None:
         "product": "orchid-serve",
         "figures": [{"name": "ledger", "by": "hourly_ledger_usd", "stated": "173"}],
     }
-    found = faults(figures_packet(document, asked=asked))
+    found = faults(figures_packet(document, Beside(asked=asked)))
     assert found == {"figure ledger": "stated as 173, it comes out as 174"}
 
 
@@ -130,8 +130,8 @@ def test_any_document_has_figures_without_being_asked() -> None:
 def test_what_is_of_another_product_is_refused(packet: bytes) -> None:
     document = load_document((EXAMPLES / "orchid-demo/generation-1.yaml").read_bytes())
     declared = parse((EXAMPLES / "orchid-serve/declared-points.yaml").read_bytes(), "yaml")
-    with pytest.raises(PacketError, match="are of 'orchid-serve', not of 'orchid-demo'"):
-        figures_packet(document, declared=declared)
+    with pytest.raises(PacketError, match="is of 'orchid-serve', not of 'orchid-demo'"):
+        figures_packet(document, Beside(declared=declared))
 
 
 @pytest.mark.parametrize(
@@ -166,6 +166,8 @@ def test_what_is_no_packet_is_refused_in_words(data: bytes, said: str) -> None:
         lambda c: c["declared"].update(points=[{"name": "x", "p95_ms": "fast"}]),
         lambda c: c["declared"].update(points={"x": 1}),
         lambda c: c.update(declared=None),
+        lambda c: c.update(diagnosis=None),
+        lambda c: c["diagnosis"].update(segments=[]),
     ],
 )
 def test_a_part_of_another_shape_is_a_fault_and_no_crash(packet: bytes, change: Any) -> None:
