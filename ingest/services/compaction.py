@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Min
 
 from ingest.models import RollupDelta, RollupStep, RollupStream
-from ingest.services.hours import Place, fold, without_hours
+from ingest.services.hours import Place, alone, fold, with_hours, without_hours
 from ingest.services.partitions import STEPS, ensure_rollup_days
-from orchid.engine.rollup_bytes import merged_sheets, pack, unpack
+from orchid.engine.rollup_bytes import columns_in, pack_columns
+from orchid.engine.rollup_columns import regrouped
 from orchid.engine.rollup_hour import HOUR, hour_of
 from policies.selectors import document_of
 
 #: Late batches may still append after this; the next round merges them too.
 SETTLED_AFTER = timedelta(seconds=30)
-_ONE_AT_A_TIME = 0x0C1D_0001
 #: Steps a round; the next tick takes on from there.
 _ROUND = 500
 
@@ -23,17 +23,15 @@ _ROUND = 500
 @transaction.atomic
 def compact(now: datetime) -> int:
     """Merge the deltas of steps that are over; how many went. Nothing while another one runs."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_ONE_AT_A_TIME])
-        if not cursor.fetchone()[0]:
-            return 0
+    if not alone(waiting=False):
+        return 0
     settled = now - SETTLED_AFTER
     places = [place for _, place in zip(range(_ROUND), _steps_over(settled), strict=False)]
     merged = sum(_merge(stream, step_at) for stream, step_at in places)
     touched = {(stream, hour_of(step_at)) for stream, step_at in places}
-    late = {place for place in touched if place[1] + HOUR <= settled}
+    stale = with_hours(touched) | {place for place in touched if place[1] + HOUR <= settled}
     day = now.date()
-    fold(late | set(without_hours(day - timedelta(days=1), day, settled)))
+    fold(stale | set(without_hours(day - timedelta(days=1), day, settled)))
     return merged
 
 
@@ -60,7 +58,8 @@ def _merge(stream: int, step_at: datetime) -> int:
     ensure_rollup_days(STEPS, [step_at.date()])
     merged = RollupStep.objects.filter(day=step_at.date(), stream_id=stream, step_at=step_at)
     parts = [*deltas.values(), *merged.values_list("sheet", flat=True)]
-    sheet = pack(merged_sheets(unpack(bytes(part)) for part in parts))
+    held = [columns_in(bytes(part)) for part in parts]
+    sheet = pack_columns(regrouped(held, [columns.cell for columns in held]))
     if not merged.update(sheet=sheet):
         RollupStep.objects.create(
             day=step_at.date(), stream_id=stream, step_at=step_at, sheet=sheet

@@ -9,7 +9,7 @@ from django.db.models import Min
 from django.utils import timezone
 
 from ingest.models import EdgeStep, RollupDelta, RollupHour
-from ingest.services.hours import fold, without_hours
+from ingest.services.hours import alone, fold, without_hours
 
 RETENTION = timedelta(days=settings.INGEST.requests_days)
 #: Longer than requests are, so that a late one always finds its step.
@@ -53,6 +53,7 @@ def keep_days(now: datetime) -> None:
 @transaction.atomic
 def _drop_steps(now: datetime) -> None:
     """Drop the days of steps that are over and merged; from then on their hours speak for them."""
+    alone(waiting=True)
     waiting = RollupDelta.objects.aggregate(oldest=Min("step_at"))["oldest"]
     oldest = min(now - STEP_RETENTION, timezone.now() - _NEVER_DROPPED).date()
     if waiting is not None:

@@ -36,9 +36,7 @@ _decoder = msgspec.msgpack.Decoder(_Head)
 
 def packed(given: Any, matrices: Sequence[Parts]) -> bytes:
     """The matrices, [row, place] or [row], behind a head of the caller's own."""
-    whole = [
-        one.reshape(len(one), -1) if one.size else one.reshape(len(one), 0) for one in matrices
-    ]
+    whole = [one[:, None] if one.ndim == 1 else one for one in matrices]
     codes = [_codes(one) for one in whole]
     spelled = [
         [str(value) for value in one[:, place].tolist()]

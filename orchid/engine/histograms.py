@@ -36,6 +36,10 @@ class Entries:
     count: Wholes
 
 
+_NONE = np.zeros(0, dtype=np.int64)
+NO_ENTRIES = Entries(_NONE, _NONE, _NONE)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """The counts of some rows in one range of buckets: [place in `rows`, bucket - `first`].
@@ -180,8 +184,7 @@ class _Whole:
 
 def _sorted(listed: Sequence[tuple[Entries, Wholes]]) -> Entries:
     if not listed:
-        none = np.zeros(0, dtype=np.int64)
-        return Entries(none, none, none)
+        return NO_ENTRIES
     place = np.concatenate([to[one.row] * BUCKETS + one.bucket for one, to in listed])
     order = np.argsort(place, kind="stable")
     place = place[order]

@@ -29,6 +29,7 @@ __all__ = [
     "COUNTER_ORDER",
     "Sheet",
     "UnknownVersionError",
+    "are_rows",
     "columns_in",
     "merged_sheets",
     "pack",
@@ -78,6 +79,11 @@ def columns_in(data: bytes) -> Columns:
     reader = Reader(zstandard.decompress(data[1:]))
     cell = np.cumsum(reader.column(), dtype=np.int64)
     return read(reader, reader.given, cell)
+
+
+def are_rows(data: bytes) -> bool:
+    """Whether a sheet is stored as rows, which are read sooner as sums than as columns."""
+    return data[:1] == bytes([_ROWS])
 
 
 def merged_sheets(sheets: Iterable[Mapping[int, Sums]]) -> Sheet:

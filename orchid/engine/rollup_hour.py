@@ -7,10 +7,14 @@ the cell's number times eight, plus the place of the block.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from orchid.engine.rollup import Sums
+import numpy as np
+
+from orchid.engine.histograms import NO_ENTRIES
 from orchid.engine.rollup_bytes import Sheet
+from orchid.engine.rollup_columns import Columns, Wholes, regrouped
 
 HOUR = timedelta(hours=1)
 BLOCK = timedelta(minutes=10)
@@ -22,20 +26,23 @@ def hour_of(at: datetime) -> datetime:
     return at.replace(minute=0, second=0, microsecond=0)
 
 
-def folded(steps: Iterable[tuple[datetime, Sheet]]) -> Sheet:
-    """The hour's sheet from all of its steps, in whatever order they come."""
-    hour: Sheet = {}
+def folded(steps: Iterable[tuple[datetime, Columns]]) -> Columns:
+    """The hour's columns from all of its steps, in whatever order they come."""
+    held = [((at - hour_of(at)) // BLOCK, columns) for at, columns in steps]
     first: dict[int, int] = {}
-    for step_at, sheet in steps:
-        place = (step_at - hour_of(step_at)) // BLOCK
-        for cell, sums in sheet.items():
-            hour.setdefault(cell * _PLACES + place, Sums()).merge(sums)
+    for place, columns in held:
+        for cell in columns.cell.tolist():
             first[cell] = min(place, first.get(cell, place))
-    for key in list(hour):
-        cell, place = divmod(key, _PLACES)
-        if place != first[cell]:
-            _give_sums(hour[key], hour[cell * _PLACES + first[cell]])
-    return hour
+    counts = [(_counts(columns), columns.cell * _PLACES + place) for place, columns in held]
+    amounts = [(_amounts(columns), _first_rows(columns.cell, first)) for _, columns in held]
+    parts = counts + amounts
+    return regrouped([columns for columns, _ in parts], [rows for _, rows in parts])
+
+
+def cells_and_blocks(hour: Columns) -> tuple[Wholes, Wholes]:
+    """Of each row of an hour: its cell, and the seconds from the hour to its block."""
+    cell, place = np.divmod(hour.cell, _PLACES)
+    return cell, place * (BLOCK // timedelta(seconds=1))
 
 
 def blocks(hour_at: datetime, hour: Sheet) -> Iterator[tuple[datetime, Sheet]]:
@@ -48,16 +55,37 @@ def blocks(hour_at: datetime, hour: Sheet) -> Iterator[tuple[datetime, Sheet]]:
         yield hour_at + place * BLOCK, apart[place]
 
 
-def _give_sums(block: Sums, first: Sums) -> None:
-    """Move everything but the populations and bounds, which stay the block's own."""
-    first.merge(
-        Sums(
-            histogram=block.histogram,
-            figures=block.figures,
-            teu=block.teu,
-            cost_usd=block.cost_usd,
-        )
+def _counts(columns: Columns) -> Columns:
+    """The populations and bounds, which stay the block's own."""
+    rows = len(columns.cell)
+    nothing = np.zeros((rows, 0), dtype=np.int64)
+    none = np.zeros(rows, dtype=np.int64)
+    return replace(
+        columns,
+        figures=(),
+        counts=nothing,
+        totals=nothing,
+        maxima=nothing,
+        teu=none,
+        usd=none,
+        histogram=NO_ENTRIES,
     )
-    kept = Sums(block.counters, within=block.within, judged=block.judged, records=block.records)
-    for name in ("histogram", "figures", "teu", "cost_usd"):
-        setattr(block, name, getattr(kept, name))
+
+
+def _amounts(columns: Columns) -> Columns:
+    """Everything else, which is summed over the hour."""
+    rows = len(columns.cell)
+    nothing = np.zeros((rows, 0), dtype=np.int64)
+    return replace(
+        columns,
+        records=np.zeros(rows, dtype=np.int64),
+        counters=np.zeros_like(columns.counters),
+        bounds=(),
+        within=nothing,
+        judged=nothing,
+        more=(),
+    )
+
+
+def _first_rows(cell: Wholes, first: dict[int, int]) -> Wholes:
+    return np.array([one * _PLACES + first[one] for one in cell.tolist()], dtype=np.int64)

@@ -44,6 +44,7 @@ BLOCK_POPULATIONS = (
 )
 #: A window that holds so many blocks of ten minutes is told by them, a shorter one by its steps.
 MINIMUM_BLOCKS = 8
+BLOCK_S = BLOCK // timedelta(seconds=1)
 _VERSION = 1
 _BLOCK_PLACES = [PLACE_OF[name] for name in BLOCK_POPULATIONS]
 
@@ -210,6 +211,11 @@ class Counted:
         """How many requests of each cell the population holds."""
         return self.columns.counters[:, PLACE_OF[population]]
 
+    @property
+    def eligible_by_block(self) -> Wholes:
+        """Eligible requests by entry of `blocks`."""
+        return self.blocks.populations[:, BLOCK_POPULATIONS.index("eligible")]
+
     def total(self, population: str) -> int:
         """How many requests of all cells the population holds."""
         return int(self.of(population).sum())
@@ -270,9 +276,8 @@ class Counted:
 
 def block_length(start: datetime, end: datetime, step_s: int) -> int:
     """Seconds of a block: ten minutes where the window holds eight of them, else a step."""
-    block_s = BLOCK // timedelta(seconds=1)
     long_enough = (end - start) // BLOCK >= MINIMUM_BLOCKS
-    return block_s if long_enough and step_s < block_s else step_s
+    return BLOCK_S if long_enough and step_s < BLOCK_S else step_s
 
 
 def _blocks(
