@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orchid.engine.histogram import OVERFLOW
+from orchid.engine.histogram import OVERFLOW, rank_of, upper_edge_ms
 
 Wholes = NDArray[np.int64]
 Narrow = NDArray[Any]
@@ -111,6 +111,15 @@ def summed(parts: Sequence[Placed], rows: int) -> Entries:
     for entries, to in listed:
         whole.add_entries(entries, to)
     return whole.entries()
+
+
+def percentile_of(bucket: Wholes, count: Wholes, quantile: float) -> float | None:
+    """`histogram.percentile_ms` of buckets in order with their counts."""
+    held = np.cumsum(count)
+    if not len(held) or not held[-1]:
+        return None
+    place = int(np.searchsorted(held, rank_of(quantile, int(held[-1]))))
+    return upper_edge_ms(int(bucket[place]))
 
 
 class _Whole:

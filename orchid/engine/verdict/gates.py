@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from orchid.engine.clocks import LatencyBound, bound_of, latency_gates
-from orchid.engine.document.contract import GatedSegment, LatencyGate
+from orchid.engine.document.contract import GatedSegment
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.economics import ledger_usd_between
-from orchid.engine.histogram import count_within, percentile_ms
 from orchid.engine.segments import Where, floor_for
-from orchid.engine.verdict import cost, design_effect, shares, utility, violations
+from orchid.engine.verdict import cost, shares, utility, violations
 from orchid.engine.verdict.counted import Counted
+from orchid.engine.verdict.coverage import Coverage
 from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.result import Levels, Result
-from orchid.engine.verdict.traffic import Coverage, Totals, total_of, totals_of
+from orchid.engine.verdict.traffic import Totals, total_of, totals_of
+from orchid.engine.verdict.weighed import Seen, Weighed, weigh_scopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,15 @@ def judge(document: PolicyDocument, observed: Observed) -> Judged:
     levels = levels_of(document)
     totals = _totals(observed, parts, coverage)
     cost_totals = total_of(observed.cost, {}, coverage)
+    seen = [_seen(observed, part, totals[part.name]) for part in parts]
     results = [_cost(document, cost_totals, observed.cost_seconds)]
-    for part in parts:
-        results += _statistical(document, part, totals[part.name], levels)
+    for part, weighed in zip(parts, weigh_scopes(document, seen, levels), strict=True):
+        results += _statistical(document, part, totals[part.name], levels, weighed)
     return Judged(results, totals, cost_totals, coverage, observed.counted)
+
+
+def _seen(observed: Observed, part: Scope, totals: Totals) -> Seen:
+    return Seen(totals, observed.own.get(part.name, observed.counted), part.minimum)
 
 
 def _totals(observed: Observed, parts: Sequence[Scope], coverage: Coverage) -> dict[str, Totals]:
@@ -106,12 +112,17 @@ def _scope(segment: GatedSegment) -> Scope:
 
 
 def _statistical(
-    document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels
+    document: PolicyDocument,
+    scope: Scope,
+    totals: Totals,
+    levels: Levels,
+    weighed: Mapping[str, Weighed],
 ) -> Iterator[Result]:
     for metric, gate in latency_gates(document).items():
-        yield _latency(document, scope, totals, levels, (metric, gate))
+        bound = bound_of(metric, gate)
+        yield _latency(document, scope, totals, levels, (metric, bound), weighed[metric])
     yield _utility(document, scope, totals, levels)
-    yield _attainment(document, scope, totals, levels)
+    yield _attainment(document, scope, levels, weighed["attainment"])
     yield _violations(document, scope, totals)
 
 
@@ -120,43 +131,23 @@ def _latency(
     scope: Scope,
     totals: Totals,
     levels: Levels,
-    named: tuple[str, LatencyGate],
+    named: tuple[str, LatencyBound],
+    weighed: Weighed,
 ) -> Result:
-    metric, gate = named
-    bound = bound_of(metric, gate)
-    within, exact = _within(totals, bound)
-    blocks = [(b.within.get(bound.key, 0), b.of(bound.population)) for b in totals.blocks]
-    effect = design_effect.estimate(blocks, document.gates.design_effect_prior)
-    minimum = scope.minimum or gate.minimum_sample
-    counts = shares.Counts(within, totals.of(bound.population), minimum, effect)
+    metric, bound = named
     # The rollups' histogram follows the completion clock; other clocks have exact shares only.
     completes = bound.clock == "completion"
-    shown = percentile_ms(totals.histogram, shares.LATENCY_SHARE) if completes else None
     return shares.latency(
         metric,
         scope.name,
-        counts,
+        weighed.counts,
         bound.max_ms,
-        shown,
+        totals.percentile_ms(shares.LATENCY_SHARE) if completes else None,
         levels,
-        exact=exact,
+        exact=weighed.exact,
         fragile_margin=document.gates.fragile_margin,
+        tested=weighed.tested,
     )
-
-
-def _within(totals: Totals, bound: LatencyBound) -> tuple[int, bool]:
-    """The exact counter of the bound, where every request of its population was compared with it.
-
-    Else what is sure: those that were seen to keep it, or those in the histogram's buckets below
-    it, whichever are more; the other requests count as outside.
-    """
-    kept = totals.within.get(bound.key, 0)
-    if totals.judged.get(bound.key, 0) == totals.of(bound.population):
-        return kept, True
-    if bound.clock != "completion":
-        return kept, False
-    sure, exact = count_within(totals.histogram, bound.max_ms)
-    return max(kept, sure), exact
 
 
 def _utility(document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels) -> Result:
@@ -170,18 +161,14 @@ def _utility(document: PolicyDocument, scope: Scope, totals: Totals, levels: Lev
     )
 
 
-def _attainment(document: PolicyDocument, scope: Scope, totals: Totals, levels: Levels) -> Result:
-    blocks = [(block.successes, block.eligible) for block in totals.blocks]
-    effect = design_effect.estimate(blocks, document.gates.design_effect_prior)
-    counts = shares.Counts(
-        totals.successes, totals.of("eligible"), _minimum(document, scope), effect
-    )
+def _attainment(document: PolicyDocument, scope: Scope, levels: Levels, weighed: Weighed) -> Result:
     return shares.attainment(
         scope.name,
-        counts,
+        weighed.counts,
         document.gates.attainment.min,
         levels,
         fragile_margin=document.gates.fragile_margin,
+        tested=weighed.tested,
     )
 
 
@@ -200,7 +187,7 @@ def _cost(document: PolicyDocument, totals: Totals, seconds: Decimal) -> Result:
         requests=totals.of("eligible"),
         unpriced=totals.of("unpriced"),
         minimum=gate.minimum_successes,
-        blocks=[block.successes for block in totals.blocks],
+        blocks=totals.by_block.successes.tolist(),
     )
     return cost.judge("", spending, gate.max, document.gates.fragile_margin)
 

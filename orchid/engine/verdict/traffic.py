@@ -1,37 +1,40 @@
-"""What was counted in one window added up for scopes, with evidence coverage applied.
-
-Rollups know technical success only. Whether it was a success depends on evidence, which comes and
-goes: a cell (segment x route x manifest) counts when evidence covers it, and what a fallback served
-counts only while the segment's floor is cleared.
-"""
+"""What was counted in one window added up for scopes, with evidence coverage applied."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.quality import Floor
-from orchid.engine.histograms import BUCKETS, Entries, entries_of
+from orchid.engine.histograms import BUCKETS, Entries, entries_of, percentile_of
 from orchid.engine.rollup import EXACT, TEU_STEP, USD_STEP
 from orchid.engine.rollup_columns import COUNTER_ORDER, PLACE_OF, Parts, Wholes
-from orchid.engine.segments import Selecting, Where
+from orchid.engine.segments import Where
 from orchid.engine.selector_index import SelectorIndex, positions
-from orchid.engine.verdict.counted import BLOCK_POPULATIONS, CellName, Counted
-from orchid.engine.verdict.evidence import Book, Item
-from orchid.engine.verdict.utility import Cell, Scores, index_of
+from orchid.engine.verdict.counted import BLOCK_POPULATIONS, Counted
+from orchid.engine.verdict.coverage import SERVED, Coverage
+from orchid.engine.verdict.evidence import Item
+from orchid.engine.verdict.utility import Cell
+
+__all__ = [
+    "LATENCY_POPULATIONS",
+    "SERVED",
+    "Block",
+    "ByBlock",
+    "Coverage",
+    "Totals",
+    "total_of",
+    "totals_of",
+]
 
 Mask = NDArray[np.bool_]
 
 #: What the bounds of latency gates are shares of.
 LATENCY_POPULATIONS = ("latency_counted", "inter_token_counted")
-SERVED = ("completed", "bounded", "early_terminated")
 #: Blocks whose sums are taken at once, which bounds the memory of a long window.
 _AT_ONCE = 512
 
@@ -53,7 +56,11 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class ByBlock:
-    """A scope's time blocks in order, each with any request: [block], [block, place]."""
+    """A scope's counts by time block, in order of time: [block], [block, place].
+
+    There is a row for every block in which any request was counted, be it of another scope, so that
+    scopes of one window are told by the same blocks.
+    """
 
     at_s: Wholes
     eligible: Wholes
@@ -112,6 +119,10 @@ class Totals:
         """Completion times on the fixed grid."""
         return dict(zip(self.buckets.tolist(), self.counts.tolist(), strict=True))
 
+    def percentile_ms(self, quantile: float) -> float | None:
+        """The nearest-rank percentile at its bucket's upper edge; None when there is no sample."""
+        return percentile_of(self.buckets, self.counts, quantile)
+
     @cached_property
     def blocks(self) -> list[Block]:
         """The time blocks one by one."""
@@ -131,90 +142,6 @@ class Totals:
                 strict=True,
             )
         ]
-
-
-Rule = TypeVar("Rule", bound=Selecting)
-
-
-class Told(NamedTuple):
-    """What evidence says of a cell; nothing covers it where it has no scores."""
-
-    scores: Scores | None
-    found: tuple[Item, ...]
-
-
-class _Speaking(Generic[Rule]):
-    """Which of some rules speaks for a request: `segments.most_specific`, for many requests."""
-
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = rules
-        self._index = SelectorIndex([rule.where for rule in rules])
-        self._sizes = sorted({len(rule.where) for rule in rules}, reverse=True)
-
-    def of(self, dims: Mapping[str, str]) -> Rule | None:
-        """The rule; None where none matches."""
-        fitting = self._index.covering(dims)
-        for size in self._sizes:
-            found = fitting & self._index.of_size(size)
-            if found:
-                return self._rules[next(positions(found))]
-        return None
-
-
-class Coverage:
-    """Which cells of a window's traffic the evidence covers, and what suites found in them."""
-
-    def __init__(self, document: PolicyDocument, counted: Counted | None, book: Book) -> None:
-        self._book = book
-        self._floors = _Speaking(document.segments.floors)
-        self._told: dict[CellName, Told] = {}
-        self._of_floor: dict[int, list[Cell]] = {}
-        if counted is not None:
-            self._place(counted)
-        self._missed = {id(f) for f in document.segments.floors if self._misses(f)}
-
-    def scores(self, dims: Mapping[str, str], route: str, manifest: str) -> Scores | None:
-        """The scores of the evidence that speaks for a cell; None when nothing covers it."""
-        found = self._book.speaker(dims, route, manifest)
-        return Scores(found.n, found.mean, found.spread) if found else None
-
-    def told(self, name: CellName) -> Told:
-        """What evidence says of a cell."""
-        if name not in self._told:
-            cell = (name.dims, name.route, name.manifest)
-            self._told[name] = Told(self.scores(*cell), self._book.found(*cell))
-        return self._told[name]
-
-    def cells(self, counted: Counted) -> list[Cell]:
-        """Every cell with its responses and its evidence, in the order of `counted`."""
-        served = sum((counted.of(population) for population in SERVED[1:]), counted.of(SERVED[0]))
-        return [
-            Cell(
-                f"{name.route or 'no route'} {name.dims_key or 'everything'}",
-                responses,
-                self.told(name).scores,
-            )
-            for name, responses in zip(counted.cells, served.tolist(), strict=True)
-        ]
-
-    def floor_cells(self, floor: Floor) -> list[Cell]:
-        """The mix of the segment for which this floor, and no more specific one, speaks."""
-        return self._of_floor.get(id(floor), [])
-
-    def fallback_counts(self, dims: Mapping[str, str]) -> bool:
-        """Whether the segment clears its floor, so that fallback answers count."""
-        floor = self._floors.of(dims)
-        return floor is None or id(floor) not in self._missed
-
-    def _place(self, counted: Counted) -> None:
-        for name, cell in zip(counted.cells, self.cells(counted), strict=True):
-            floor = self._floors.of(name.dims)
-            if floor is not None and cell.responses:
-                self._of_floor.setdefault(id(floor), []).append(cell)
-
-    def _misses(self, floor: Floor) -> bool:
-        index = index_of(self.floor_cells(floor))
-        return index is None or index < floor.min_utility
 
 
 def total_of(counted: Counted, where: Where, coverage: Coverage) -> Totals:
@@ -328,10 +255,8 @@ def _by_block(counted: Counted, takes: _Takes, covered: Mask, fallback: Mask) ->
 
 
 def _blocks_of(times: Wholes, rows: Wholes) -> ByBlock:
-    some = rows.any(axis=1)
-    rows = rows[some]
     ends = 2 + len(LATENCY_POPULATIONS)
-    return ByBlock(times[some], rows[:, 0], rows[:, 1], rows[:, 2:ends], rows[:, ends:])
+    return ByBlock(times, rows[:, 0], rows[:, 1], rows[:, 2:ends], rows[:, ends:])
 
 
 def _found(coverage: Coverage, counted: Counted, places: Iterable[int]) -> tuple[Item, ...]:
