@@ -1,36 +1,34 @@
 """Ticks and background work: open windows are judged as soon as their traffic is counted further,
 decision diffs are computed when they are asked for."""
 
-from datetime import datetime, timedelta
 from typing import Any
 
 from celery import shared_task
 from django.utils import timezone
 
-from gates.models import Window
+from gates.services.asking import hear
+from gates.services.cases import forget_cases
 from gates.services.evaluation import evaluate
-from gates.services.inputs import floor
-from ingest.selectors import watermark
-from policies.selectors import document_of
-
-#: Of windows that have closed, how long late records may still change the judgement.
-LATE = timedelta(minutes=10)
+from gates.services.ticking import tick
 
 
 @shared_task(name="gates.evaluate_window")
 def evaluate_window(window_id: int) -> None:
-    """Judge one window; equal inputs cost nothing, so redelivery is harmless."""
-    evaluate(window_id, timezone.now())
+    """Judge one window, unless what was asked is answered: redelivery is harmless."""
+    if hear(window_id):
+        evaluate(window_id, timezone.now())
 
 
 @shared_task(name="gates.evaluate_open_windows")
 def evaluate_open_windows() -> int:
     """Judge every window whose inputs can have changed; returns how many."""
-    now = timezone.now()
-    due = [window.pk for window in _candidates(now) if _is_due(window, now)]
-    for pk in due:
-        evaluate(pk, now)
-    return len(due)
+    return tick(timezone.now)
+
+
+@shared_task(name="gates.forget_cases")
+def forget_cases_task() -> int:
+    """Take away cases that nobody may ask for any more."""
+    return forget_cases(timezone.now())
 
 
 @shared_task(name="gates.compute_decision_diff")
@@ -50,18 +48,12 @@ def sweep_decision_diffs() -> None:
         compute_decision_diff.delay(pk)
 
 
-def _candidates(now: datetime) -> list[Window]:
-    still = Window.objects.filter(closes_at=None) | Window.objects.filter(closes_at__gte=now - LATE)
-    return list(still.select_related("product"))
+@shared_task(name="gates.watch_revisits")
+def watch_revisits() -> int:
+    """Open an item for each condition of a live generation that broke; returns how many."""
+    from gates.services.revisit import watch_everywhere
 
-
-def _is_due(window: Window, now: datetime) -> bool:
-    """The watermark moved a step, or time alone may have changed the validity."""
-    reached = watermark(window.product, now)
-    if reached is None or window.judged_to is None or window.judged_state != "ok":
-        return True
-    step = timedelta(seconds=document_of(window.digest).gates.step_s)
-    return floor(reached, step) > window.judged_to or now - reached > timedelta(seconds=30)
+    return watch_everywhere(timezone.now())
 
 
 @shared_task(name="gates.read_calibration")
@@ -92,10 +84,20 @@ BEAT: dict[str, dict[str, Any]] = {
         "schedule": 10.0,
         "options": {"expires": 10.0},
     },
+    "gates.watch_revisits": {
+        "task": "gates.watch_revisits",
+        "schedule": 15.0,
+        "options": {"expires": 15.0},
+    },
     "gates.read_calibration": {
         "task": "gates.read_calibration",
         "schedule": 10.0,
         "options": {"expires": 10.0},
+    },
+    "gates.forget_cases": {
+        "task": "gates.forget_cases",
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
     },
     "gates.forget_calibration": {"task": "gates.forget_calibration", "schedule": 3600.0},
 }

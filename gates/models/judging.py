@@ -4,8 +4,9 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
-from gates.states import Metric, VerdictState
+from gates.states import Action, Metric, VerdictState
 from policies.models import Product
 
 
@@ -20,9 +21,10 @@ class Window(models.Model):
     opens_at = models.DateTimeField()
     closes_at = models.DateTimeField(null=True)
     exposure = models.FloatField()
-    # How far it has been judged, and under which liveness of the traffic; the tick compares both.
-    judged_to = models.DateTimeField(null=True)
-    judged_state = models.CharField(max_length=16, blank=True, default="")
+    # When a stage of a rollout has been watched for long enough; null where there is no stage.
+    hold_until = models.DateTimeField(null=True)
+    # From when no rollout waits for its verdict; what is live is judged by stretches from then on.
+    live_from = models.DateTimeField(null=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -49,26 +51,41 @@ class Window(models.Model):
 
 
 class Evaluation(models.Model):
-    """One judgement of a window: its validity, the verdict, and every figure behind it."""
+    """One judgement of a window: its validity, the verdict, the action, and every figure."""
 
     window = models.ForeignKey(Window, models.PROTECT, related_name="evaluations")
     watermark = models.DateTimeField()
-    # Over everything that the judgement rests on: equal inputs are one evaluation.
+    # Of the case, which is everything that the judgement rests on: equal inputs are one evaluation.
     inputs_digest = models.CharField(max_length=80)
+    # Of the judgement's own spelling: judging the case again gives the same.
+    outcome_digest = models.CharField(max_length=80, blank=True, default="")
     evidence_digest = models.CharField(max_length=80)
     evaluated_at = models.DateTimeField()
     validity = models.JSONField()
     verdict = models.CharField(max_length=16, choices=VerdictState)
+    action = models.CharField(max_length=16, choices=Action, default=Action.HOLD)
+    # Why the policy answers so.
+    why = models.TextField(blank=True, default="")
     reasons = models.JSONField(default=list)
     figures = models.JSONField()
+    # Whether any gate, the whole or the action says something else than the judgement before.
+    changed = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["window", "inputs_digest"], name="evaluation_once"),
         ]
         indexes: ClassVar = [
-            # The latest of a window, and its history.
+            # A window's history.
             models.Index(fields=["window", "-evaluated_at", "-id"], name="evaluation_newest"),
+            # The changes among it: what a picture may not leave out.
+            models.Index(
+                fields=["window", "-evaluated_at", "-id"],
+                condition=Q(changed=True),
+                name="evaluation_changed",
+            ),
+            # Every judgement of a product, newest first.
+            models.Index(fields=["-evaluated_at", "-id"], name="evaluation_by_time"),
         ]
 
 
@@ -92,6 +109,8 @@ class Verdict(models.Model):
     log_e_pass = models.FloatField(null=True)
     log_e_fail = models.FloatField(null=True)
     needs = models.PositiveBigIntegerField(null=True)
+    # How long they take to come at the rate of the window.
+    needs_s = models.FloatField(null=True)
     fragile = models.BooleanField(default=False)
     message = models.TextField()
 
@@ -99,5 +118,64 @@ class Verdict(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["evaluation", "metric", "segment"], name="one_verdict_a_gate"
+            ),
+        ]
+
+
+class Watch(models.Model):
+    """How a window is watched: what holds of it now, and with what its next judgement begins.
+
+    Its row is the lease of the one evaluation that runs: it is locked from reading to storing.
+    """
+
+    window = models.OneToOneField(Window, models.CASCADE, primary_key=True, related_name="watch")
+    # The judgement that holds now; with equal inputs that may be an earlier one again.
+    evaluation = models.ForeignKey(Evaluation, models.PROTECT, null=True, related_name="watch")
+    looked_at = models.DateTimeField(null=True)
+    judged_to = models.DateTimeField(null=True)
+    # The gravest state of the last validity checks: while it is not ok, time alone can change it.
+    state = models.CharField(max_length=16, blank=True, default="")
+    # The detector at `since`, and after the steps from there to `watched_to`. The same moment is
+    # judged from the same state, however often.
+    since = models.DateTimeField(null=True)
+    watched_to = models.DateTimeField(null=True)
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    # When the stretch of each scope began that could not start anew with the others.
+    starts = models.JSONField(default=dict)
+    # Violations seen in the step that is not over yet.
+    running_violations = models.PositiveBigIntegerField(default=0)
+    # How many of the asked judgements this one answers.
+    answered = models.PositiveBigIntegerField(default=0)
+
+
+class Mark(models.Model):
+    """Somebody asked for a judgement. Whoever asks never waits for one that runs.
+
+    However many ask before an evaluation begins, one answers them all: `asked` counts them, and
+    `queued` is true while a message for it is on its way.
+    """
+
+    window = models.OneToOneField(Window, models.CASCADE, primary_key=True, related_name="mark")
+    asked = models.PositiveBigIntegerField(default=0)
+    queued = models.BooleanField(default=False)
+
+
+class CaseBody(models.Model):
+    """The bytes of a case, deflated, by their digest."""
+
+    digest = models.CharField(max_length=80, primary_key=True)
+    body = models.BinaryField()
+    created_at = models.DateTimeField(db_default=Now())
+    # Null is for ever: a verdict changed there, or somebody rests on it.
+    kept_until = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            # What retention takes away.
+            models.Index(
+                fields=["kept_until"],
+                condition=Q(kept_until__isnull=False),
+                name="case_kept_until",
             ),
         ]

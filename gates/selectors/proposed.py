@@ -10,8 +10,8 @@ from django.utils import timezone
 from gates import prediction
 from gates.models import Window
 from gates.prediction import Routed
+from gates.selectors.evidence import book_for
 from gates.selectors.verdicts import Figures
-from gates.services.inputs import book_of, scoring_evidence
 from ingest.models import RequestRow
 from ingest.selectors import requests
 from orchid.engine.document.canonical import manifest_digest
@@ -117,7 +117,7 @@ def mix_cells(
     product: Product, document: PolicyDocument, served: Sequence[Routed], where: Where
 ) -> list[Cell]:
     """The mix that the new rules would give, each cell with its evidence."""
-    book = book_of(document, scoring_evidence(product), timezone.now())
+    book = book_for(product, document, timezone.now())
     coverage = Coverage(document, None, book)
     mix: dict[tuple[str, str], int] = {}
     dims: dict[str, dict[str, str]] = {}

@@ -8,9 +8,9 @@ from typing import Any
 from gates import prediction
 from gates.models import Window
 from gates.prediction import Routed
+from gates.selectors.evidence import evidence_digest, items_for, manifests_of
 from gates.selectors.proposed import After, as_measured, as_predicted, mix_cells, recorded
 from gates.selectors.verdicts import Figures, figures, figures_in, latest
-from gates.services.inputs import evidence_digest, scoring_evidence
 from gates.states import Metric
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import decimal_text
@@ -82,7 +82,7 @@ def predicted(product: Product, revision: Revision, base_window: Window | None) 
         base={"digest": base.digest, **base.measured_on} if base else None,
         figures=_figures(document, base, after),
         segments=segments,
-        evidence_digest=evidence_digest(scoring_evidence(product)),
+        evidence_digest=evidence_digest(items_for(product, manifests_of(document).values())),
         notes=_notes(base, own, len(sample), len(served)),
     )
 

@@ -47,6 +47,17 @@ class Gate:
     def worst_is_a_segment(self) -> bool:
         return bool(self.worst.segment) and self.worst.verdict != self.whole.verdict
 
+    @property
+    def is_share(self) -> bool:
+        """Whether its interval is of a share and not of its value."""
+        return self.metric.endswith("_p95_ms") or self.metric is Metric.VIOLATIONS
+
+    @property
+    def waiting(self) -> Verdict | None:
+        """Of those that wait for more requests, the one that needs most."""
+        some = [row for row in self.others if row.needs and row.verdict != VerdictState.PASS]
+        return max(some, key=lambda row: row.needs or 0, default=None)
+
 
 @dataclass(frozen=True)
 class GatesNow:
@@ -57,6 +68,11 @@ class GatesNow:
     gates: list[Gate]
 
     @property
+    def worst_first(self) -> list[Gate]:
+        """The gravest gate first; of equals the fragile one, else in the document's order."""
+        return sorted(self.gates, key=lambda gate: (_gravity(gate.worst), not gate.whole.fragile))
+
+    @property
     def segments(self) -> list[tuple[str, list[Verdict | None]]]:
         """A row for the whole and for each gated segment, a cell for each metric."""
         names = dict.fromkeys(v.segment for gate in self.gates for v in gate.others)
@@ -64,8 +80,8 @@ class GatesNow:
 
 
 def latest(window: Window) -> Evaluation | None:
-    """The newest judgement of a window."""
-    return window.evaluations.order_by("-evaluated_at", "-id").first()
+    """The judgement that holds of a window; with equal inputs that may be an earlier one again."""
+    return Evaluation.objects.filter(watch__window=window).first()
 
 
 def window_for(product: Product, publication: int, cohort: str | None = None) -> Window | None:
@@ -82,7 +98,8 @@ def live_window(product: Product) -> Window | None:
 
 def history(product: Product) -> QuerySet[Evaluation]:
     """Every judgement of a product, to be paged newest first."""
-    return Evaluation.objects.filter(window__product=product).select_related("window")
+    found = Evaluation.objects.filter(window__product=product).select_related("window")
+    return found.defer("figures", "validity")
 
 
 def gates_now(product: Product, window: Window | None = None) -> GatesNow:
@@ -107,11 +124,17 @@ def gates_of(evaluation: Evaluation) -> list[Gate]:
 
 def figures(product: Product, digest: str) -> Figures | None:
     """What was last measured of a generation; None where it never had an eligible request."""
+    judged = judged_with_traffic(product, digest)
+    return figures_in(*judged) if judged else None
+
+
+def judged_with_traffic(product: Product, digest: str) -> tuple[Window, Evaluation] | None:
+    """A generation's newest window that had an eligible request, with its judgement."""
     windows = Window.objects.filter(product=product, digest=digest).order_by("-opens_at", "-id")
-    for window in windows[:10]:
+    for window in windows.select_related("product")[:10]:
         evaluation = latest(window)
         if evaluation and _eligible(evaluation):
-            return figures_in(window, evaluation)
+            return window, evaluation
     return None
 
 

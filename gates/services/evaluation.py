@@ -1,92 +1,80 @@
-"""Judge a window: validity, then every gate, stored once for equal inputs."""
+"""Judge a window: its case is gathered, judged by the engine, and stored once for equal inputs.
 
-import math
+One transaction holds the window's watch from reading to storing. Killed at any line, nothing of it
+is there and the next tick begins again; run twice, or by two workers at once, the second finds what
+the first has stored.
+"""
+
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 
-from gates.models import Evaluation, Verdict, Window
-from gates.services.inputs import Inputs, gather
-from gates.services.reporting import figures_of
-from orchid.engine.verdict import validity
-from orchid.engine.verdict.combine import Overall, combine
-from orchid.engine.verdict.gates import judge
-from orchid.engine.verdict.result import Result
+from gates.models import Evaluation, Mark, Watch, Window
+from gates.services.cases import changed, store_case
+from gates.services.inputs import gather, reading
+from gates.services.verdict_rows import store_verdicts
+from orchid.engine.verdict.case import digest_of, encode
+from orchid.engine.verdict.judgement import Judgement, judge_case
 
 
-@transaction.atomic
 def evaluate(window_id: int, now: datetime) -> Evaluation:
-    """Judge the window at `now`. Safe to run twice or twice at once: equal inputs are one row."""
-    window = Window.objects.select_for_update().select_related("product").get(pk=window_id)
-    inputs = gather(window, now)
-    digest = inputs.digest
-    evaluation = window.evaluations.filter(inputs_digest=digest).first()
-    if evaluation is None:
-        evaluation = _judge(window, inputs, digest, now)
-    window.judged_to = inputs.end
-    window.judged_state = validity.worst(inputs.checks)
-    window.save(update_fields=["judged_to", "judged_state"])
+    """Judge the window at `now`, after whoever judges it at the moment."""
+    with transaction.atomic():
+        Watch.objects.get_or_create(window_id=window_id)
+        watch = Watch.objects.select_for_update(of=("self",)).get(pk=window_id)
+        return _evaluated(watch, now)
+
+
+def evaluate_free(window_id: int, now: datetime) -> Evaluation | None:
+    """The same where nobody else judges it; None where somebody does, who sees to it."""
+    with transaction.atomic():
+        Watch.objects.get_or_create(window_id=window_id)
+        free = Watch.objects.select_for_update(of=("self",), skip_locked=True)
+        watch = free.filter(pk=window_id).first()
+        return _evaluated(watch, now) if watch else None
+
+
+def _evaluated(watch: Watch, now: datetime) -> Evaluation:
+    window = Window.objects.select_related("product").get(pk=watch.pk)
+    # Before anything is read: whoever asks from here on is answered by the next evaluation.
+    asked = Mark.objects.filter(pk=watch.pk).values_list("asked", flat=True).first() or 0
+    read = reading(window, watch, now)
+    case = gather(read)
+    body = encode(case)
+    digest = digest_of(body)
+    judged = judge_case(case)
+    known = window.evaluations.filter(inputs_digest=digest).first()
+    evaluation = known or _store(watch, judged, body, now)
+    seen = case.watched
+    watch.evaluation, watch.looked_at, watch.answered = evaluation, now, asked
+    watch.judged_to, watch.state = case.end, judged.state
+    watch.since, watch.watched_to = seen.since, seen.counted.end if seen.counted else seen.since
+    watch.before = {"steps": seen.steps, "log_r": seen.log_r, "effects": seen.effects}
+    watch.after = judged.watched
+    own = {name: part.start for part in case.parts for name in part.scopes}
+    watch.starts = {name: at.isoformat() for name, at in own.items()}
+    watch.running_violations = sum(count for _, count in case.running)
+    watch.save()
     return evaluation
 
 
-def _judge(window: Window, inputs: Inputs, digest: str, now: datetime) -> Evaluation:
-    judged = judge(inputs.document, inputs.observed)
-    overall = combine(judged.results, inputs.document.gates.alpha_fail)
+def _store(watch: Watch, judged: Judgement, body: bytes, now: datetime) -> Evaluation:
+    digest, turns = digest_of(body), changed(watch.evaluation_id, judged)
+    store_case(digest, body, now, for_ever=turns)
     evaluation = Evaluation.objects.create(
-        window=window,
-        watermark=inputs.end,
+        window_id=watch.pk,
+        watermark=judged.end,
         inputs_digest=digest,
-        evidence_digest=inputs.evidence_digest,
+        outcome_digest=judged.digest,
+        evidence_digest=judged.evidence_digest,
         evaluated_at=now,
-        validity=_validity(inputs),
-        verdict=validity.apply(overall.verdict, inputs.checks),
-        reasons=_reasons(inputs, overall),
-        figures=figures_of(inputs, judged),
+        validity=judged.validity,
+        verdict=judged.verdict,
+        action=judged.action,
+        why=judged.why,
+        reasons=list(judged.reasons),
+        figures=judged.figures,
+        changed=turns,
     )
-    Verdict.objects.bulk_create(_row(evaluation, result) for result in judged.results)
+    store_verdicts(evaluation.pk, judged.results)
     return evaluation
-
-
-def _validity(inputs: Inputs) -> dict[str, Any]:
-    state = validity.worst(inputs.checks)
-    return {
-        "valid": state is validity.State.OK,
-        "attribution": all(check.state is not validity.State.BROKEN for check in inputs.checks),
-        "state": state,
-        "checks": [
-            {"name": check.name, "state": check.state, "message": check.message}
-            for check in inputs.checks
-        ],
-    }
-
-
-def _reasons(inputs: Inputs, overall: Overall) -> list[str]:
-    off = [check for check in inputs.checks if check.state is not validity.State.OK]
-    return [f"{check.name}: {check.message}" for check in off] + list(overall.reasons)
-
-
-def _row(evaluation: Evaluation, result: Result) -> Verdict:
-    return Verdict(
-        evaluation=evaluation,
-        metric=result.metric,
-        segment=result.segment,
-        verdict=result.verdict,
-        value=result.value,
-        bound=result.bound,
-        margin=result.margin,
-        low=_finite(result.low),
-        high=_finite(result.high),
-        n=result.n,
-        n_effective=result.n_effective,
-        minimum=result.minimum,
-        log_e_pass=_finite(result.log_e_pass),
-        log_e_fail=_finite(result.log_e_fail),
-        needs=result.needs,
-        fragile=result.fragile,
-        message=result.message,
-    )
-
-
-def _finite(number: float | None) -> float | None:
-    return None if number is None or math.isinf(number) else number

@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import rfc8785
@@ -18,7 +17,8 @@ from django.utils import timezone
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import BadInput
-from gates.models import Evidence, EvidencePush, Window
+from gates.models import Evidence, EvidencePush
+from gates.services.asking import ask_product
 from gates.services.evidence_schema import EvidenceItem, invalid, parsed_set
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.segments import where_key
@@ -143,7 +143,8 @@ def _store(actor: Actor, product: Product, pieces: list[Piece], new: list[Piece]
             "routes": sorted({piece.item.route for piece in new}),
         },
     )
-    _judge_again(product)
+    # New evidence can change a verdict although no request came in.
+    ask_product(product)
 
 
 def _row(push: EvidencePush, piece: Piece) -> Evidence:
@@ -195,11 +196,3 @@ def _manifest_of(product: Product, item: EvidenceItem) -> str:
     if model is None:
         raise BadInput("unknown_route", f"That generation has no route {item.route}.")
     return manifest_digest(model)
-
-
-def _judge_again(product: Product) -> None:
-    """New evidence can change a verdict although no request came in."""
-    from gates.tasks import evaluate_window
-
-    for pk in Window.objects.filter(product=product, closes_at=None).values_list("pk", flat=True):
-        transaction.on_commit(partial(evaluate_window.delay, pk))

@@ -1,192 +1,206 @@
-"""Everything that a judgement of a window rests on, gathered once and named by its digest."""
+"""Gathers the case of a window: everything that its judgement rests on, read once."""
 
-import hashlib
-import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from datetime import datetime, timedelta
+from functools import lru_cache
 
-from gates.models import Evidence, Window
-from gates.states import SCORING_KINDS
-from ingest.selectors import completeness, counted, last_request_at, watermark
+from gates.models import Watch, Window
+from gates.selectors.evidence import items_for, manifests_of
+from ingest.selectors import completeness, counted, last_request_at, steps, watermark
+from orchid.engine.document.canonical import canonical_bytes
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.verdict import exposure
+from orchid.engine.verdict.case import Case, Costs, Facts, Part, Subject, Watched
 from orchid.engine.verdict.counted import Counted
-from orchid.engine.verdict.evidence import Book, Item
-from orchid.engine.verdict.exposure import Split
-from orchid.engine.verdict.gates import Observed
-from orchid.engine.verdict.validity import Check, Clock, check_all, limits_for
-from policies.models import Product
+from orchid.engine.verdict.stretches import begun, floor, own_starts
+from orchid.engine.verdict.validity import Limits, State, limits_for
 from policies.selectors import document_of
 
-#: A live generation's window starts anew every so many steps, counted from its opening, so that it
-#: stays between one and two stretches long: each is a test of its own, and it costs the same to
-#: read in a year. With steps of a minute a stretch is six hours.
-STRETCH_STEPS = 360
+#: Steps that the detector goes on by in one evaluation. After an outage it takes several.
+MOST_STEPS = 60
+OTHER = {"candidate": "incumbent", "incumbent": "candidate"}
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """A window's document, traffic, evidence and validity at one watermark."""
+class Reading:
+    """A window as it is read at one moment: whole steps up to the watermark that was reached."""
 
+    window: Window
+    watch: Watch
+    now: datetime
     document: PolicyDocument
-    observed: Observed
-    evidence: list[Evidence]
-    checks: list[Check]
-    start: datetime
+    step: timedelta
+    reached: datetime | None
+    opened: datetime
     end: datetime
-    cost_start: datetime
-    cost_end: datetime
 
     @property
-    def digest(self) -> str:
-        """Equal inputs have an equal digest, whatever the batches they came in."""
-        text = json.dumps(_spelled(self), sort_keys=True, separators=(",", ":"), default=str)
-        return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    def closed(self) -> bool:
+        return self.window.closes_at is not None and self.end >= self.window.closes_at
 
     @property
-    def evidence_digest(self) -> str:
-        """Names the evidence alone: what a vote rests on beside the document."""
-        return evidence_digest(self.evidence)
+    def limits(self) -> Limits:
+        gates = self.document.gates
+        return limits_for(gates.step_s, gates.attainment.window_ms)
+
+    def counted(self, start: datetime, end: datetime | None = None, cohort: str = "") -> Counted:
+        """What was counted of the window's own requests, or of the other cohort's."""
+        window = self.window
+        digest = window.digest if cohort in ("", window.cohort) else _digest_beside(window)
+        return counted(
+            window.product,
+            digest,
+            window.publication,
+            cohort or window.cohort,
+            start,
+            end or self.end,
+        )
 
 
-def gather(window: Window, now: datetime) -> Inputs:
-    """Read the inputs of a window; the clock is the caller's."""
+def reading(window: Window, watch: Watch, now: datetime) -> Reading:
+    """Look how far the records are counted; first, so that all that it promises is there."""
     document = document_of(window.digest)
     step = timedelta(seconds=document.gates.step_s)
     reached = watermark(window.product, now)
-    end = _end(window, reached, step)
-    start = _start(window, end, step)
-    cost_end = min(end, window.closes_at) if window.closes_at else end
-    cost_window = timedelta(milliseconds=document.gates.cost_per_success_usd.window_ms)
-    cost_start = max(window.opens_at, cost_end - cost_window)
-    rows = _counted(window, window.cohort, start, end)
-    evidence = scoring_evidence(window.product)
-    known = completeness(window.product, min(start, cost_start), end, now)
-    clock = Clock(
-        now,
-        reached,
-        window.opens_at,
-        end,
-        _last_request(window, start, end, step),
-        _closed(window, end),
-        known.silent,
-        known.uncounted,
-    )
-    limits = limits_for(document.gates.step_s, document.gates.attainment.window_ms)
-    return Inputs(
-        document=document,
-        observed=Observed(
-            counted=rows,
-            cost=_counted(window, window.cohort, floor(cost_start, step), end),
-            cost_seconds=_seconds(cost_end - cost_start),
-            book=book_of(document, evidence, end),
-        ),
-        evidence=evidence,
-        checks=check_all(clock, limits, _split(window, rows, start, end)),
-        start=start,
-        end=end,
-        cost_start=cost_start,
-        cost_end=max(cost_end, cost_start),
-    )
-
-
-def scoring_evidence(product: Product) -> list[Evidence]:
-    """Evidence whose score can clear a floor, newest first."""
-    found = Evidence.objects.filter(product=product, kind__in=SCORING_KINDS)
-    return list(found.order_by("-created_at", "-id"))
-
-
-def book_of(document: PolicyDocument, evidence: list[Evidence], at: datetime) -> Book:
-    """The evidence as it stands for the document at a moment."""
-    return Book((_item(one) for one in evidence), document, at)
-
-
-def _item(one: Evidence) -> Item:
-    return Item(
-        digest=one.digest,
-        kind=one.kind,
-        suite=one.suite,
-        suite_version=one.suite_version,
-        route=one.route,
-        manifest=one.manifest,
-        where=one.where,
-        n=one.n,
-        mean=one.mean,
-        spread=one.spread,
-        violations=one.violations,
-        measured_at=one.created_at,
-        push=one.pk,
-    )
-
-
-def evidence_digest(evidence: list[Evidence]) -> str:
-    """One digest over a set of evidence, in whatever order it was read."""
-    text = "\n".join(sorted(item.digest for item in evidence))
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def floor(at: datetime, step: timedelta) -> datetime:
-    """The start of the rollup step that holds the moment."""
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    return at - (at - epoch) % step
-
-
-def _end(window: Window, reached: datetime | None, step: timedelta) -> datetime:
-    """Whole steps up to the watermark; without one, as far as it was judged before."""
     opened = floor(window.opens_at, step)
-    if reached is None:
-        return window.judged_to or opened
-    return max(floor(reached, step), window.judged_to or opened)
+    # Nothing that was judged is taken back: without a live edge it goes as far as it did before.
+    end = max(watch.judged_to or opened, floor(reached, step) if reached else opened)
+    return Reading(window, watch, now, document, step, reached, opened, end)
 
 
-def _start(window: Window, end: datetime, step: timedelta) -> datetime:
-    stretch = STRETCH_STEPS * step
-    before = max(0, (end - window.opens_at) // stretch - 1)
-    return floor(window.opens_at + before * stretch, step)
+def gather(read: Reading) -> Case:
+    """The case; equal inputs give an equal one, whenever and however often they are read."""
+    parts = _parts(read)
+    costs = _costs(read)
+    return Case(
+        subject=_subject(read.window),
+        given=_given(read.window.digest),
+        end=read.end,
+        parts=parts,
+        costs=costs,
+        evidence=tuple(items_for(read.window.product, manifests_of(read.document).values())),
+        facts=_facts(read, min(parts[-1].start, costs.start)),
+        watched=_watched(read),
+        running=running(read),
+        beside=_beside(read, parts[0].start),
+    )
 
 
-def _counted(window: Window, cohort: str, start: datetime, end: datetime) -> Counted:
-    return counted(window.product, window.digest, window.publication, cohort, start, end)
+def running(read: Reading) -> tuple[tuple[str, int], ...]:
+    """Violations in the steps that are not over yet, by dimensions."""
+    if read.closed:
+        return ()
+    until = floor(read.now, read.step) + read.step
+    if until <= read.end:
+        return ()
+    found = read.counted(read.end, until)
+    seen: dict[str, int] = {}
+    for name, count in zip(found.cells, found.of("violation").tolist(), strict=True):
+        if count:
+            seen[name.dims_key] = seen.get(name.dims_key, 0) + count
+    return tuple(sorted(seen.items()))
 
 
-def _last_request(
-    window: Window, start: datetime, end: datetime, step: timedelta
-) -> datetime | None:
+def _subject(window: Window) -> Subject:
+    return Subject(
+        window.product.slug,
+        window.digest,
+        window.publication,
+        window.cohort,
+        window.exposure,
+        window.opens_at,
+        window.closes_at,
+        window.live_from,
+        window.hold_until,
+    )
+
+
+@lru_cache(maxsize=256)
+def _given(digest: str) -> str:
+    """A digest names one content for ever."""
+    return canonical_bytes(document_of(digest)).decode()
+
+
+def _parts(read: Reading) -> tuple[Part, ...]:
+    """The youngest stretch first, then those that some scopes go on from, the oldest last."""
+    young = read.counted(begun(read.window.live_from, read.opened, read.end, read.step))
+    known = {name: datetime.fromisoformat(at) for name, at in read.watch.starts.items()}
+    own = own_starts(read.document, young, known, read.opened)
+    older = [
+        Part(start, tuple(name for name, at in own.items() if at == start), read.counted(start))
+        for start in sorted(set(own.values()), reverse=True)
+    ]
+    return (Part(young.start, (), young), *older)
+
+
+def _costs(read: Reading) -> Costs:
+    """The closed window of the ledger: it ends with the window or at the watermark."""
+    closes_at = read.window.closes_at
+    end = min(read.end, closes_at) if closes_at else read.end
+    length = timedelta(milliseconds=read.document.gates.cost_per_success_usd.window_ms)
+    start = max(read.window.opens_at, end - length)
+    return Costs(start, max(start, end), read.counted(floor(start, read.step)))
+
+
+def _facts(read: Reading, since: datetime) -> Facts:
+    known = completeness(read.window.product, since, read.end, read.now)
+    last = _last_request(read)
+    late = read.reached is not None and read.now - read.reached > read.limits.hold_after
+    quiet = (read.reached or read.now) - (last or read.window.opens_at)
+    return Facts(
+        heard=read.reached is not None,
+        last_request_at=last,
+        quiet=State.OK if read.closed else read.limits.silence(quiet),
+        closed=read.closed,
+        stalled_at=read.reached if late and not read.closed else None,
+        missing=known.missing,
+        waiting=known.waiting,
+        set_aside=known.set_aside,
+        silent=known.silent,
+    )
+
+
+def _last_request(read: Reading) -> datetime | None:
+    """The end of the last step with an eligible request; looked for near the end first."""
+    window = read.window
     stream = (window.product, window.digest, window.publication, window.cohort)
-    last = last_request_at(*stream, start, end)
-    return last + step if last else None
+    near = max(read.opened, read.end - read.limits.hold_after)
+    last = last_request_at(*stream, floor(near, read.step), read.end)
+    if last is None:
+        last = last_request_at(*stream, read.opened, read.end)
+    return last + read.step if last else None
 
 
-def _closed(window: Window, end: datetime) -> bool:
-    return window.closes_at is not None and end >= window.closes_at
+def _watched(read: Reading) -> Watched:
+    """From where the detector stood. The same moment is judged from the same state again."""
+    watch = read.watch
+    again = watch.watched_to == read.end
+    since = (watch.since if again else watch.watched_to) or read.opened
+    state = watch.before if again else watch.after
+    until = min(read.end, since + MOST_STEPS * read.step)
+    window = read.window
+    seen = None
+    if until > since:
+        stream = (window.product, window.digest, window.publication, window.cohort)
+        seen = steps(*stream, since, until)
+    return Watched(
+        since,
+        state.get("steps", 0),
+        state.get("log_r", []),
+        state.get("effects", []),
+        seen,
+    )
 
 
-def _split(window: Window, mine: Counted, start: datetime, end: datetime) -> Split | None:
-    """The sample-ratio check of a canary; where one generation serves everything there is none."""
-    if window.exposure >= 1:
+def _beside(read: Reading, start: datetime) -> Counted | None:
+    """The other cohort of a split in the same minutes; None where one generation has everything."""
+    if read.window.exposure >= 1 or not _digest_beside(read.window):
         return None
-    other = "incumbent" if window.cohort == "candidate" else "candidate"
-    twin = Window.objects.filter(
-        product=window.product, publication=window.publication, cohort=other
-    ).first()
-    beside = _counted(twin, other, start, end).total("eligible") if twin else 0
-    seen = mine.total("eligible")
-    total = seen + beside
-    return exposure.check(seen, total, window.exposure) if total else None
+    return read.counted(start, cohort=OTHER[read.window.cohort])
 
 
-def _seconds(span: timedelta) -> Decimal:
-    """Exact seconds; a float would put noise into dollars."""
-    whole = Decimal(span.days * 86_400 + span.seconds)
-    return max(Decimal(0), whole + Decimal(span.microseconds) / 1_000_000)
-
-
-def _spelled(inputs: Inputs) -> dict[str, object]:
-    parts = (inputs.observed.counted, inputs.observed.cost)
-    return {
-        "bounds": [inputs.start, inputs.end, inputs.cost_start, inputs.cost_end],
-        "checks": [(check.name, check.state) for check in inputs.checks],
-        "evidence": sorted(item.digest for item in inputs.evidence),
-        "counted": [hashlib.sha256(b"".join(one.digest_parts())).hexdigest() for one in parts],
-    }
+def _digest_beside(window: Window) -> str:
+    """The generation that the other cohort runs; empty before its window is open."""
+    other = Window.objects.filter(
+        product=window.product, publication=window.publication, cohort=OTHER[window.cohort]
+    )
+    return other.values_list("digest", flat=True).first() or ""

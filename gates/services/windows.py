@@ -1,6 +1,6 @@
 """Windows open when a publication is active and close when the next one is."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gates.models import Window
 from policies.models import Product
@@ -13,13 +13,25 @@ def open_window(
     cohort: str,
     opens_at: datetime,
     exposure: float,
+    hold_ms: int | None = None,
 ) -> Window:
-    """The window of one generation under one publication; opening it twice changes nothing."""
+    """The window of one generation under one publication; opening it twice changes nothing.
+
+    A candidate's is a stage, which is watched for `hold_ms` before it may go on; an incumbent's is
+    live.
+    """
+    is_stage = cohort == "candidate"
     window, _ = Window.objects.get_or_create(
         product=product,
         publication=publication,
         cohort=cohort,
-        defaults={"digest": digest, "opens_at": opens_at, "exposure": exposure},
+        defaults={
+            "digest": digest,
+            "opens_at": opens_at,
+            "exposure": exposure,
+            "live_from": None if is_stage else opens_at,
+            "hold_until": _held(opens_at, hold_ms) if is_stage else None,
+        },
     )
     return window
 
@@ -30,3 +42,13 @@ def close_window(window: Window, at: datetime) -> Window:
     Window.objects.filter(pk=window.pk, closes_at=None).update(closes_at=closes_at)
     window.refresh_from_db()
     return window
+
+
+def go_live(product: Product, publication: int, at: datetime) -> int:
+    """No rollout waits for the publication's verdicts any more; returns how many windows it had."""
+    stages = Window.objects.filter(product=product, publication=publication, live_from=None)
+    return stages.update(live_from=at)
+
+
+def _held(opens_at: datetime, hold_ms: int | None) -> datetime | None:
+    return None if hold_ms is None else opens_at + timedelta(milliseconds=hold_ms)

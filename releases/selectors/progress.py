@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gates.models import Evaluation
-from gates.selectors import latest as latest_evaluation
+from gates.models import Evaluation, Watch
 from gates.selectors import window_for
-from gates.states import VerdictState
+from gates.states import Action, VerdictState
 from orchid.engine.document.operation import Rollout as Policy
 from orchid.engine.document.operation import Stage
 from policies.selectors import document_of
@@ -14,7 +13,7 @@ from releases.models import Rollout
 from releases.selectors.edges import Acknowledgement, acknowledgement
 from releases.states import RolloutState
 
-FRESH_FOR = timedelta(seconds=60)  # an older evaluation says nothing about the fleet as it is
+FRESH_FOR = timedelta(seconds=60)  # what nobody looked at since says nothing of the fleet as it is
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,11 @@ class Progress:
     acknowledged: Acknowledgement
     evaluation: Evaluation | None
     blockers: list[str]
-    breach: str
+
+    @property
+    def action(self) -> Action:
+        """What the gates say that the policy does; without a judgement nothing moves."""
+        return Action(self.evaluation.action) if self.evaluation else Action.HOLD
 
     @property
     def stage(self) -> Stage:
@@ -51,27 +54,26 @@ def progress(rollout: Rollout, now: datetime) -> Progress:
         rollout.product, rollout.publication, policy.acknowledged_share, now
     )
     hold_until = _hold_until(rollout, stage)
-    evaluation = _evaluation(rollout)
+    watch = _watch(rollout)
     blockers = [
         *_not_running(rollout),
         *_not_acknowledged(acknowledged),
         *_on_hold(hold_until, now),
-        *(_no_fresh_pass(evaluation, hold_until, now) if stage.fraction else []),
+        *(_no_fresh_advance(watch, now) if stage.fraction else []),
     ]
     return Progress(
         policy,
         rollout.stage_index,
         hold_until,
         acknowledged,
-        evaluation,
+        watch.evaluation if watch else None,
         blockers,
-        _breach(evaluation),
     )
 
 
-def _evaluation(rollout: Rollout) -> Evaluation | None:
+def _watch(rollout: Rollout) -> Watch | None:
     window = window_for(rollout.product, rollout.publication.number, "candidate")
-    return latest_evaluation(window) if window else None
+    return Watch.objects.filter(window=window).select_related("evaluation").first()
 
 
 def _hold_until(rollout: Rollout, stage: Stage) -> datetime | None:
@@ -99,22 +101,15 @@ def _on_hold(hold_until: datetime | None, now: datetime) -> list[str]:
     return ["The hold is not over."] if now < hold_until else []
 
 
-def _no_fresh_pass(
-    evaluation: Evaluation | None, hold_until: datetime | None, now: datetime
-) -> list[str]:
-    if evaluation is None:
+def _no_fresh_advance(watch: Watch | None, now: datetime) -> list[str]:
+    evaluation = watch.evaluation if watch else None
+    if watch is None or evaluation is None:
         return ["The gates have not been evaluated on this publication."]
     if evaluation.verdict != VerdictState.PASS:
         said = VerdictState(evaluation.verdict).label.lower()
         return [f"The gates say: {said}.", *evaluation.reasons[:3]]
-    covers = hold_until is not None and evaluation.watermark and evaluation.watermark >= hold_until
-    if not covers or now - evaluation.evaluated_at > FRESH_FOR:
-        return ["The last evaluation does not cover the whole hold."]
+    if evaluation.action != Action.ADVANCE:
+        return [f"The gates pass and hold: {evaluation.why}."]
+    if watch.looked_at is None or now - watch.looked_at > FRESH_FOR:
+        return ["The last evaluation is too old to go on by."]
     return []
-
-
-def _breach(evaluation: Evaluation | None) -> str:
-    """Why to stop early. A verdict is only fail where its evidence may show harm."""
-    if evaluation is None or evaluation.verdict != VerdictState.FAIL:
-        return ""
-    return "A gate failed on this publication’s own requests"

@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import BadInput, Conflict, Invalid, NotFound
+from gates.services import cite
 from orchid.engine.document.consistency import RouteUtility, find
 from orchid.engine.document.difference import required_approvals
 from orchid.engine.document.model import PolicyDocument
@@ -160,6 +161,8 @@ def _submitted(actor: Actor, row: Proposal, now: datetime) -> Change:
     record_contributors(row)
     compare_with_live(actor, row.product, revision.digest)
     trade = trade_of(row.product, revision, live)
+    if trade["base"]:
+        cite(trade["base"]["evaluation"])  # the votes rest on what was measured there
     return Change(
         columns={
             "revision_digest": revision.digest,

@@ -8,7 +8,8 @@ from django.db import transaction
 from accounts.guard import SYSTEM_ACTOR
 from controlplane.errors import Conflict
 from gates.models import Window
-from gates.services import close_window, open_window
+from gates.services import cite, close_window, go_live, open_window
+from gates.states import Action
 from policies.models import Product
 from policies.selectors import document_of
 from releases.models import Proposal, Publication, Rollout
@@ -70,13 +71,19 @@ def _open_windows(product: Product, publication: Publication, now: datetime) -> 
         is_candidate = digest == publication.candidate_digest
         fraction = publication.fraction if is_candidate else 1.0 - publication.fraction
         cohort = "candidate" if is_candidate else "incumbent"
-        open_window(product, digest, publication.number, cohort, reached_at, fraction)
+        hold_ms = _hold_ms(publication) if is_candidate else None
+        open_window(product, digest, publication.number, cohort, reached_at, fraction, hold_ms)
+
+
+def _hold_ms(publication: Publication) -> int:
+    stages = document_of(publication.candidate_digest).rollout.stages
+    return stages[publication.stage].hold_ms or 0
 
 
 def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
     """At most one step a tick: after an outage one stage is entered, and that freshly judged."""
     reached_at = found.acknowledged.reached_at
-    if found.breach:
+    if found.action in (Action.PAUSE, Action.ROLL_BACK):
         _stop(rollout, found)
     elif rollout.stage_opened_at is None:
         if reached_at is not None:
@@ -85,13 +92,17 @@ def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
         return
     elif found.is_last:
         complete(rollout, now)
+        go_live(rollout.product, rollout.publication.number, now)
     else:
         advance(SYSTEM_ACTOR, rollout, expected_version=rollout.version, now=now)
 
 
 def _stop(rollout: Rollout, found: Progress) -> None:
-    reason = f"{found.breach}; the policy says: {found.policy.on_breach}."
-    if found.policy.on_breach == "rollback":
+    """Harm stops a stage at any moment; what was seen is kept for whoever asks why."""
+    assert found.evaluation is not None, "only a judgement stops"
+    reason = f"On this publication’s own requests {found.evaluation.why}."
+    cite(found.evaluation.pk)
+    if found.action == Action.ROLL_BACK:
         roll_back(SYSTEM_ACTOR, rollout.product, reason)
     else:
         pause(SYSTEM_ACTOR, rollout, reason, expected_version=rollout.version)

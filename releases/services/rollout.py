@@ -6,10 +6,11 @@ from django.utils import timezone
 
 from accounts.guard import SYSTEM_ACTOR, Actor
 from controlplane.errors import BadInput, Conflict
+from gates.services import cite
 from policies.selectors import document_of
 from releases.lifecycle import Change, Move, land
 from releases.models import Rollout
-from releases.selectors.progress import progress
+from releases.selectors.progress import Progress, progress
 from releases.services.issue import Serving, issue
 from releases.states import PublicationKind
 
@@ -84,6 +85,7 @@ def _advanced(row: Rollout, actor: Actor, now: datetime) -> Change:
         raise Conflict("last_stage", "This is the last stage; it completes by itself.")
     if found.blockers:
         raise Conflict("not_ready", " ".join(found.blockers), blockers=found.blockers)
+    _cited(found)
     return _published(row, row.stage_index + 1, PublicationKind.ADVANCE, actor, "", now)
 
 
@@ -91,12 +93,19 @@ def _completed(row: Rollout, now: datetime) -> Change:
     found = progress(row, now)
     if not found.is_last or found.blockers:
         raise Conflict("not_ready", " ".join(found.blockers) or "There are stages to come.")
+    _cited(found)
     return Change(
         columns={"closed_at": now},
         before=row.publication.incumbent_digest,
         after=row.candidate_digest,
         data={"publication": row.publication.number},
     )
+
+
+def _cited(found: Progress) -> None:
+    """Keep what the judgement rested on: the move rests on it from now on."""
+    if found.evaluation is not None:
+        cite(found.evaluation.pk)
 
 
 def _restated(

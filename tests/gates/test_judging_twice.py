@@ -56,7 +56,8 @@ def test_new_evidence_is_judged_without_new_traffic(
     from gates.services import push_evidence
 
     judged.everywhere(20_000)
-    assert judged.judge().verdict == "pass"
+    tasks.evaluate_window(judged.window.pk)
+    assert Evaluation.objects.get().verdict == "pass"
     with django_capture_on_commit_callbacks() as queued:  # type: ignore[operator]
         push_evidence(SYSTEM_ACTOR, judged.product, judged.cell(suite_version="2", mean=0.5))
     assert len(queued) == 1

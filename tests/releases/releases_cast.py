@@ -11,9 +11,13 @@ from accounts.guard import SYSTEM_ACTOR, Actor, person
 from accounts.models import Credential, User
 from accounts.roles import EVERY_PRODUCT, Role
 from accounts.services import grant, issue_credential
-from gates.models import Evaluation, Window
+from gates.models import Evaluation, Watch, Window
 from orchid.engine.document.parse import parse
+from orchid.engine.verdict.action import decide
+from orchid.engine.verdict.case import Subject
+from orchid.engine.verdict.result import Verdict
 from policies.models import Product, Revision
+from policies.selectors import document_of
 from policies.services import create_product, draft_generation
 from releases.models import Activation, Edge, EdgeSeen, Proposal, Publication, Rollout
 from releases.services.binding import bound_digest, current_revision
@@ -136,8 +140,21 @@ def says(
 
 
 def judged(window: Window, verdict: str, at: datetime) -> Evaluation:
-    """An evaluation of a window that covers everything up to `at`."""
-    return Evaluation.objects.create(
+    """An evaluation of a window that covers everything up to `at`, with the policy's action."""
+    subject = Subject(
+        window.product.slug,
+        window.digest,
+        window.publication,
+        window.cohort,
+        window.exposure,
+        window.opens_at,
+        window.closes_at,
+        window.live_from,
+        window.hold_until,
+    )
+    on_breach = document_of(window.digest).rollout.on_breach
+    decided = decide(subject, at, Verdict(verdict), [], on_breach)
+    evaluation = Evaluation.objects.create(
         window=window,
         watermark=at,
         inputs_digest=f"sha256:{at.isoformat()}{verdict}",
@@ -145,8 +162,14 @@ def judged(window: Window, verdict: str, at: datetime) -> Evaluation:
         evaluated_at=at,
         validity={"state": "ok", "checks": []},
         verdict=verdict,
+        action=decided.action,
+        why=decided.why,
         figures={},
     )
+    Watch.objects.update_or_create(
+        window=window, defaults={"evaluation": evaluation, "looked_at": at, "judged_to": at}
+    )
+    return evaluation
 
 
 def later(seconds: float) -> datetime:

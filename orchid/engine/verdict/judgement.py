@@ -1,0 +1,211 @@
+"""A judgement: validity, verdict and action of a case, with every result and figure behind them.
+
+It is a pure function of the case, and its JSON has one spelling, so that whoever has a case's bytes
+can check that a stored judgement is what follows from it. Floats of the special functions are told
+to ten digits: more than any verdict needs, and the same wherever they are computed.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.segments import Where, dims_of, matches
+from orchid.engine.verdict import action, validity, violations
+from orchid.engine.verdict.action import Action
+from orchid.engine.verdict.case import Case, Exposed, Stratum
+from orchid.engine.verdict.combine import Overall, combine
+from orchid.engine.verdict.evidence import Book
+from orchid.engine.verdict.figures import figures_of
+from orchid.engine.verdict.gates import Judged, Observed, judge, levels_of, scopes
+from orchid.engine.verdict.result import Result, Verdict
+from orchid.engine.verdict.validity import REQUESTS, Check, State
+from orchid.engine.verdict.watching import Seen, alarmed, watch
+
+SCHEMA = "orchid.judgement/v1"
+_DIGITS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What follows from a case. `why` is the action's reason, `reasons` those of the verdict.
+
+    `watched` is the detector's state, with which the next judgement begins.
+    """
+
+    checks: tuple[Check, ...]
+    verdict: Verdict
+    action: Action
+    why: str
+    reasons: tuple[str, ...]
+    results: tuple[Result, ...]
+    figures: dict[str, Any]
+    watched: dict[str, Any]
+    end: datetime
+    evidence_digest: str
+
+    @property
+    def state(self) -> State:
+        """The gravest of the checks."""
+        return validity.worst(self.checks)
+
+    @property
+    def validity(self) -> dict[str, Any]:
+        """The checks as JSON, with whether they leave a pass or any verdict at all."""
+        broken = any(check.state is State.BROKEN for check in self.checks)
+        return {
+            "valid": self.state is State.OK,
+            "attribution": not broken,
+            "state": self.state,
+            "checks": [
+                {"name": check.name, "state": check.state, "message": check.message}
+                for check in self.checks
+            ],
+        }
+
+    def as_json(self) -> bytes:
+        """The one spelling of the judgement."""
+        body = {
+            "schema": SCHEMA,
+            "watermark": self.end.isoformat(),
+            "evidence_digest": self.evidence_digest,
+            "validity": self.validity,
+            "verdict": self.verdict,
+            "action": self.action,
+            "why": self.why,
+            "reasons": self.reasons,
+            "results": self.results,
+            "figures": self.figures,
+            "watched": self.watched,
+        }
+        return msgspec.json.encode(body, order="deterministic")
+
+    @property
+    def digest(self) -> str:
+        """Of the judgement's spelling."""
+        return f"sha256:{hashlib.sha256(self.as_json()).hexdigest()}"
+
+
+def judge_case(case: Case) -> Judgement:
+    """Validity first, then every gate, then what the policy does about it."""
+    document = case.document
+    judged = judge(document, _observed(case))
+    seen = watch(case, judged.coverage, judged.results)
+    known = _with_running(case, judged)
+    told = alarmed(known, seen, _restarted(case))
+    checks = validity.check_all(case.subject, case.facts, case.end, _exposed(case))
+    overall = combine(told, document.gates.alpha_fail)
+    verdict = validity.apply(overall.verdict, checks)
+    on_breach = document.rollout.on_breach
+    decided = action.decide(case.subject, case.end, verdict, checks, on_breach)
+    return Judgement(
+        checks=tuple(checks),
+        verdict=verdict,
+        action=decided.action,
+        why=decided.why,
+        reasons=_reasons(checks, overall),
+        results=tuple(_spelled(validity.held(result, checks)) for result in told),
+        figures={**figures_of(case, judged), "multiplicity": _multiplicity(document, seen)},
+        watched=seen.as_json(),
+        end=case.end,
+        evidence_digest=case.evidence_digest,
+    )
+
+
+def _observed(case: Case) -> Observed:
+    first, *others = case.parts
+    return Observed(
+        counted=first.counted,
+        cost=case.costs.counted,
+        cost_seconds=case.costs.seconds,
+        book=Book(case.evidence, case.document, case.end),
+        own={name: part.counted for part in others for name in part.scopes},
+    )
+
+
+def _with_running(case: Case, judged: Judged) -> list[Result]:
+    """A violation of a step that is not over yet fails as any other, and at once."""
+    if not case.running:
+        return list(judged.results)
+    wheres = {scope.name: scope.where for scope in scopes(case.document)}
+    return [
+        _violated(case, judged, result, wheres[result.segment])
+        if result.metric == "violations"
+        else result
+        for result in judged.results
+    ]
+
+
+def _violated(case: Case, judged: Judged, result: Result, where: Where) -> Result:
+    now = sum(count for key, count in case.running if matches(where, dims_of(key)))
+    if not now:
+        return result
+    totals, most = judged.totals[result.segment], case.document.gates.violations.max
+    seen = violations.Delivered(
+        totals.served + now, totals.of("violation") + now, result.minimum, totals.found
+    )
+    told = violations.judge(result.segment, seen, most)
+    return replace(told, message=f"{told.message}; {now:,} of them in the step that still runs")
+
+
+def _restarted(case: Case) -> frozenset[str]:
+    """The scopes of which a stretch has begun after the window opened."""
+    if case.subject.is_stage:
+        return frozenset()
+    starts = {scope.name: case.part_of(scope.name).start for scope in scopes(case.document)}
+    return frozenset(name for name, start in starts.items() if start > case.subject.opens_at)
+
+
+def _exposed(case: Case) -> Exposed | None:
+    """The split in units; where no edge told single requests, in requests of both cohorts."""
+    if case.subject.exposure >= 1:
+        return None
+    if case.exposed is not None or case.beside is None:
+        return case.exposed
+    mine, other = case.parts[0].counted.total("eligible"), case.beside.total("eligible")
+    if case.subject.cohort != "candidate":
+        mine, other = other, mine
+    return Exposed(REQUESTS, (Stratum("", mine, other),))
+
+
+def _reasons(checks: Sequence[Check], overall: Overall) -> tuple[str, ...]:
+    off = [f"{one.name}: {one.message}" for one in checks if one.state is not State.OK]
+    return (*off, *overall.reasons)
+
+
+def _multiplicity(document: PolicyDocument, seen: Seen) -> dict[str, Any]:
+    """How many results could pass or fail by luck, and at which levels that was allowed for."""
+    levels = levels_of(document)
+    return {
+        "tests": levels.tests,
+        "alpha_pass_each": levels.alpha_pass,
+        "alpha_fail": levels.alpha_fail,
+        "alpha_fail_each": levels.alpha_each_fail,
+        "detector_tests": len(seen.tests),
+        "run_length_steps": seen.run_length,
+        "false_alarm_within_stage": min(1.0, seen.state.steps / seen.run_length),
+    }
+
+
+def _spelled(result: Result) -> Result:
+    """Finite numbers of ten digits; JSON has no infinity."""
+    return replace(
+        result,
+        low=_number(result.low),
+        high=_number(result.high),
+        n_effective=_number(result.n_effective) or 0.0,
+        log_e_pass=_number(result.log_e_pass),
+        log_e_fail=_number(result.log_e_fail),
+        needs_s=_number(result.needs_s),
+    )
+
+
+def _number(number: float | None) -> float | None:
+    if number is None or not math.isfinite(number):
+        return None
+    return float(f"{number:.{_DIGITS}g}")
