@@ -6,6 +6,7 @@ from gates.api.calibration import CalibrationGenerations, CalibrationNow
 from gates.api.check import Check
 from gates.api.diffs import DecisionDiffs, OneDecisionDiff
 from gates.api.evidence import EvidenceCells, OneEvidence
+from gates.api.frontier import FrontierNow
 from gates.api.verdicts import Verdicts
 
 api_urlpatterns: list[URLPattern] = [
@@ -25,6 +26,7 @@ api_urlpatterns: list[URLPattern] = [
         OneDecisionDiff.as_view(),
         name="product-diff",
     ),
+    path("products/<slug:slug>/frontier", FrontierNow.as_view(), name="product-frontier"),
     path(
         "products/<slug:slug>/calibration", CalibrationNow.as_view(), name="product-calibration"
     ),

@@ -2,13 +2,14 @@
 
 from django.urls import URLPattern, path
 
-from gates.views import calibration, diffs, evidence, judgements
+from gates.views import calibration, diffs, evidence, frontier, judgements
 
 app_name = "gates"
 urlpatterns: list[URLPattern] = [
     path("gates/", judgements.now, name="now"),
     path("gates/evaluations/", judgements.evaluations, name="evaluations"),
     path("gates/evaluations/<int:pk>/", judgements.evaluation, name="evaluation"),
+    path("frontier/", frontier.frontier, name="frontier"),
     path("calibration/", calibration.calibration, name="calibration"),
     path("calibration/cell/", calibration.calibration_cell, name="calibration_cell"),
     path("calibration/draft/", calibration.draft, name="calibration_draft"),

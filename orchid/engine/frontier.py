@@ -23,6 +23,7 @@ class Point:
     cost_per_success_usd: Decimal | None
     kind: Kind
     attainment: float | None = None
+    success_per_s: Decimal | None = None
     utility_interval: Interval | None = None
     p95_interval_ms: Interval | None = None
     cost_interval_usd: Interval | None = None

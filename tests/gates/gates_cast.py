@@ -118,10 +118,12 @@ class Judged:
         judged: int | None = None,
         publication: int = 1,
         cohort: str = "incumbent",
+        load_state: str = "",
         **counters: int,
     ) -> None:
         """What the inbox counted in one minute; all good and within the bound unless said."""
         dims = {"task": "assistant", "tenant_class": "standard", "risk": segment}
+        dims |= {"load_state": load_state} if load_state else {}
         fast = requests if ms <= 1500 else 0
         key = RollupKey(
             self.now + minute * STEP,

@@ -11,16 +11,21 @@ from django.core.management import call_command
 
 from accounts.guard import SYSTEM_ACTOR
 from gates.charts import frontier_plot
+from gates.charts.frontier_table import trials_table
 from gates.models import DeclaredPoint
 from gates.selectors import Trade, bounds_now, figures, frontier, predicted
+from gates.selectors.frontier import frontier_of
+from gates.selectors.measured_points import measured as measured_points
 from gates.services import open_window, push_evidence
 from ingest import services as inbox
 from ingest.models import Batch
 from orchid.engine.document.canonical import manifest_digest
+from orchid.engine.frontier import Point, beaten
+from orchid.engine.measured_point import borne_share
 from policies.models import Revision
 from policies.selectors import document_of
 from policies.services import create_product, draft_generation
-from tests.gates.gates_cast import EXAMPLES, Judged, given, machine
+from tests.gates.gates_cast import EXAMPLES, Judged, api, given, machine, someone
 
 pytestmark = pytest.mark.django_db
 
@@ -192,21 +197,128 @@ def test_the_reference_products_points_are_declared_and_loaded_once(db: None) ->
     for _ in range(2):
         call_command("load_declared_points", "orchid-serve", folder / "declared-points.yaml")
     points = {p.point.name: p for p in frontier(product)}
-    assert DeclaredPoint.objects.count() == len(points) == 7
-    selected = points["continuous, deadline-aware"].point
-    assert (selected.utility, selected.p95_ms) == (0.902, 1310)
-    assert selected.cost_per_success_usd == Decimal("0.00015113")
+    assert (DeclaredPoint.objects.count(), len(points)) == (11, 7)
+    selected = points["continuous, deadline-aware"]
+    assert selected.is_selected
+    assert (selected.point.utility, selected.point.p95_ms) == (0.902, 1310)
+    assert selected.point.cost_per_success_usd == Decimal("0.00015113")
+    assert selected.point.success_per_s == Decimal("319.8")
     assert points["static batch 8"].dominated
     assert points["static batch 8"].outcome == "fails p95, cost and attainment"
-    assert not points["continuous, deadline-aware"].dominated
+    assert not selected.dominated
     assert not points["batch 16 experiment"].dominated
     plot = frontier_plot(list(points.values()), bounds_now(product))
     assert "batch 16 experiment" not in plot.figure_json
     assert len(plot.table.rows) == 7
-    misses = {str(row[0]): row[5] for row in plot.table.rows}
-    assert misses["continuous, deadline-aware"] == "nothing"
-    assert misses["static batch 8"] == "Completion p95, Cost per success"
+    misses = {str(row[0]): row[7] for row in plot.table.rows}
+    assert misses["continuous, deadline-aware (selected)"] == "nothing"
+    assert misses["static batch 8"] == "Completion p95, Cost per success, Attainment"
+    assert misses["dynamic batch 8"] == "Cost per success"
+    assert misses["batch 16 experiment"] == "Completion p95"
+    assert misses["premium only"] == "Cost per success"
+    assert misses["full only"] == "Completion p95, Cost per success"
+    assert misses["aggressive fallback"] == "Utility index"
     drawn = json.loads(plot.figure_json)
-    assert "declared, dominated" in [trace["name"] for trace in drawn["data"]]
+    names = [trace["name"] for trace in drawn["data"]]
+    assert names == ["declared, dominated", "declared", "declared, selected"]
     said = [note["text"] for note in drawn["layout"]["annotations"]]
     assert said == ["Cost per success ≤ $0.00016", "Utility index ≥ 0.895"]
+
+
+@pytest.fixture
+def reference(db: None) -> Any:
+    folder = EXAMPLES.parent / "orchid-serve"
+    document = (folder / "generation-1.yaml").read_bytes()
+    product = create_product(SYSTEM_ACTOR, "orchid-serve", "Reference", document=document)
+    call_command("load_declared_points", "orchid-serve", folder / "declared-points.yaml")
+    return product
+
+
+def test_a_trial_under_stress_is_a_point_of_that_stress_alone(reference: Any) -> None:
+    whole, spike = frontier_of(reference), frontier_of(reference, load="1.4x spike")
+    trials = ["1.4x spike", "candidate rollout", "loss of a group", "long-request domination"]
+    assert [one.point.name for one in whole.trials] == trials
+    assert not set(trials) & {one.point.name for one in whole.points}
+    assert [one.point.name for one in spike.points] == ["1.4x spike"]
+    table = trials_table(whole.trials, whole.bounds)
+    assert [row[5] for row in table.rows] == ["nothing"] * 4
+    assert table.rows[0][1:5] == ["0.8970", "1,440 ms", "$0.00015800", "96.80 %"]
+    assert table.rows[2][6] == "Utility index: 0.1 %"
+
+
+def test_a_measured_point_has_intervals_that_hold_its_figures(measured: Judged) -> None:
+    (one,) = frontier(measured.product)
+    point = one.point
+    for value, ends in (
+        (point.utility, point.utility_interval),
+        (point.p95_ms, point.p95_interval_ms),
+        (point.attainment, point.attainment_interval),
+    ):
+        assert value is not None
+        assert ends is not None
+        assert ends[0] <= value <= ends[1]
+    assert point.utility_interval is not None
+    assert 0 < point.utility_interval[1] - point.utility_interval[0] < 0.05
+    assert point.attainment_interval == pytest.approx((0.9939, 1.0), abs=1e-4)
+
+
+def test_a_segment_has_its_own_floor_and_nothing_that_speaks_for_the_whole(
+    measured: Judged,
+) -> None:
+    DeclaredPoint.objects.create(product=measured.product, name="old", utility=0.8, p95_ms=9000)
+    found = frontier_of(measured.product, segment="risk=b")
+    assert [one.point.name for one in found.points] == ["Generation 1"]
+    assert "cost_per_success_usd" not in found.bounds
+    whole = frontier_of(measured.product)
+    assert {one.point.name for one in whole.points} == {"Generation 1", "old"}
+    assert [choice.label for choice in whole.segments] == ["The whole", "A", "B", "C"]
+
+
+def test_the_segments_bear_the_ledger_of_the_whole_between_them(measured: Judged) -> None:
+    (window,) = measured_points(measured.product)
+    shares = [borne_share(window.seen.cost, {"risk": risk}) for risk in "abc"]
+    assert float(sum(shares)) == pytest.approx(1)
+    costs = [frontier_of(measured.product, segment=f"risk={risk}").points[0] for risk in "abc"]
+    whole = frontier(measured.product)[0].point.cost_per_success_usd
+    assert whole is not None
+    mean = sum(one.point.cost_per_success_usd or 0 for one in costs) / 3
+    assert float(mean) == pytest.approx(float(whole))
+
+
+def test_load_states_are_told_apart_where_the_traffic_tells_them(judged: Judged) -> None:
+    for state, ms in (("normal", 400.0), ("shedding", 1400.0)):
+        judged.traffic(300, ms=ms, load_state=state)
+    judged.judge()
+    found = frontier_of(judged.product)
+    assert [choice.key for choice in found.loads] == ["", "normal", "shedding"]
+    for state, ms in (("normal", 400.0), ("shedding", 1400.0)):
+        (one,) = frontier_of(judged.product, load=state).points
+        assert one.point.p95_ms == ms
+
+
+def test_domination_within_the_intervals_is_said_to_be_unsure() -> None:
+    ours = Point("ours", 0.91, 1200.0, Decimal("0.00015"), "measured", utility_interval=(0.9, 0.92))
+    theirs = Point("theirs", 0.905, 1300.0, Decimal("0.00016"), "measured")
+    sure = Point("sure", 0.89, 1300.0, Decimal("0.00016"), "measured")
+    lost = beaten([ours, theirs, sure])
+    assert (lost["theirs"].by, lost["theirs"].surely) == (("ours",), False)
+    assert lost["sure"].surely
+    assert set(lost) == {"theirs", "sure"}
+
+
+def test_the_frontier_is_told_to_machines(measured: Judged) -> None:
+    answer = machine().get(api("frontier"))
+    assert answer.status_code == 200
+    body = answer.json()
+    (point,) = body["points"]
+    assert (point["kind"], point["dominated_by"]) == ("measured", [])
+    assert point["misses"] == ["cost_per_success_usd"]
+    assert point["utility_interval"][0] < point["utility"] < point["utility_interval"][1]
+    assert body["segments"] == ["", "risk=a", "risk=b", "risk=c"]
+
+
+def test_the_page_offers_segments_by_plain_links(measured: Judged) -> None:
+    page = someone("ben", "product_owner").get("/products/orchid-demo/frontier/?segment=risk%3Da")
+    assert page.status_code == 200
+    assert 'href="?segment=risk%3Db&amp;load="' in page.content.decode()
+    assert "No gate bounds what a segment costs" in page.content.decode()
