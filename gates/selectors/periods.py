@@ -54,7 +54,7 @@ def period_of(
     if (name or "day") not in _LABELS:
         raise BadInput("unknown_period", f"A period is one of {', '.join(_LABELS)}.")
     window = live_window(product)
-    until = _counted_until(product, window, now)
+    until = counted_until(product, window, now)
     starts: dict[str, Callable[[], datetime]] = {
         "hour": lambda: until - timedelta(hours=1),
         "day": lambda: hour_of(until - timedelta(hours=24)),
@@ -82,7 +82,7 @@ def _moment(name: str, text: str) -> datetime:
     return found.astimezone(UTC)
 
 
-def _counted_until(product: Product, window: Window | None, now: datetime) -> datetime:
+def counted_until(product: Product, window: Window | None, now: datetime) -> datetime:
     """Dollars run on with the clock, requests only as far as they were told of: both stop there."""
     step_s = document_of(window.digest).gates.step_s if window else _STEP_S
     return step_of(watermark(product, now) or now, step_s)
