@@ -71,11 +71,9 @@ def interval(metric: str, low: float | None, high: float | None) -> str:
     """Of shares and scores from 0 to 1; latency is judged as the share within its bound."""
     if low is None and high is None:
         return ""
-    said = GATES.get(metric)
-    factor, unit, places = (1, "", 4) if metric == "utility" else (100, " %", 2)
-    if said is None or metric in ("cost_per_success_usd", "violations"):
-        factor, unit, places = 1, "", 6
-    ends = ("?" if end is None else f"{end * factor:,.{places}g}" for end in (low, high))
+    plain = metric not in GATES or metric in ("cost_per_success_usd", "violations", "utility")
+    factor, unit = (1, "") if plain else (100, " %")
+    ends = ("?" if end is None else f"{end * factor:,.4g}" for end in (low, high))
     return f"{' to '.join(ends)}{unit}"
 
 

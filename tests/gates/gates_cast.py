@@ -199,11 +199,16 @@ def someone(name: str, role: str) -> Client:
 
 def machine(kind: str = "ci") -> Client:
     """A machine with a live credential."""
+    return Client(headers={"Authorization": f"Bearer {machine_token(kind)}"})
+
+
+def machine_token(kind: str = "ci") -> str:
+    """What a machine says who it is by."""
     owner, _ = User.objects.get_or_create(username="ana")
     _, token = issue_credential(
         SYSTEM_ACTOR, kind=kind, name=f"{kind}-1", product_slug=SLUG, owner=owner
     )
-    return Client(headers={"Authorization": f"Bearer {token}"})
+    return token
 
 
 def api(path: str) -> str:

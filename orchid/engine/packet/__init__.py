@@ -6,6 +6,7 @@
 from dataclasses import dataclass
 
 from orchid.engine.packet.envelope import Check, PacketError, digests_hold, opened
+from orchid.engine.packet.evaluation import evaluation_packet, verify_evaluation
 from orchid.engine.packet.figures import Beside, figures_packet, verify_figures
 
 __all__ = [
@@ -13,12 +14,13 @@ __all__ = [
     "Check",
     "PacketError",
     "Verified",
+    "evaluation_packet",
     "figures_packet",
     "opened",
     "verify",
 ]
 
-VERIFY = {"figures": verify_figures}
+VERIFY = {"figures": verify_figures, "evaluation": verify_evaluation}
 
 
 @dataclass(frozen=True, slots=True)
