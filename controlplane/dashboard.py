@@ -8,10 +8,11 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from accounts.guard import Actor, Permission, actor_of, may, products_with
+from accounts.guard import Actor, Permission, actor_of, may, products_with, roles_of
 from accounts.roles import EVERY_PRODUCT
 from controlplane.web import HtmxRequest, render_page
 from gates.selectors import GatesNow, gates_now
+from gates.selectors.revisit import waiting
 from gates.states import VerdictState
 from policies import selectors as policies
 from policies.models import Product
@@ -50,10 +51,10 @@ def dashboard(request: HtmxRequest) -> HttpResponse:
     actor = actor_of(request)
     slugs = products_with(actor, Permission.VIEW)
     standings = [standing(product) for product in policies.products(slugs)]
-    waiting = [item for found in standings for item in waits_for(actor, found)]
+    mine = [item for found in standings for item in waits_for(actor, found)]
     context = {
         "standings": standings,
-        "waiting": sorted(waiting, key=lambda item: not item.urgent),
+        "waiting": sorted(mine, key=lambda item: not item.urgent),
         "may_create": may(actor, Permission.ADMINISTER, EVERY_PRODUCT),
     }
     return render_page(request, "controlplane/dashboard.html", "controlplane/_now.html", context)
@@ -68,6 +69,7 @@ def waits_for(actor: Actor, found: Standings) -> Iterator[Waiting]:
     if may(actor, Permission.ROLLBACK, found.product.slug):
         yield from _breaches(found)
         yield from _edges(found)
+    yield from _revisits(actor, found)
     for proposal in found.live.waiting:
         if reason := _asked_of(actor, proposal):
             url = reverse("releases:proposal", args=[found.product.slug, proposal.pk])
@@ -90,6 +92,16 @@ def _edges(found: Standings) -> Iterator[Waiting]:
             url = reverse("releases:edges", args=[found.product.slug])
             title = f"Edge {edge.name} is {edge.standing}"
             yield Waiting(found.product, title, edge.reason or "It does not follow", url, True)
+
+
+def _revisits(actor: Actor, found: Standings) -> Iterator[Waiting]:
+    """What reopened a decision and waits for a role that the actor has here."""
+    slug = found.product.slug
+    for owner, count in waiting(found.product).by_owner.items():
+        if owner in roles_of(actor, slug):
+            url = f"{reverse('gates:revisits', args=[slug])}?state=waiting"
+            title = f"{count} to look at again"
+            yield Waiting(found.product, title, "A condition reopened the decision", url)
 
 
 def _asked_of(actor: Actor, proposal: Proposal) -> str:

@@ -8,7 +8,8 @@ from gates.states import Metric
 #: Decimal text as it is stored, or a float by its shortest spelling.
 Given = str | float
 
-_TIMES = (Metric.COMPLETION, Metric.FIRST_TOKEN, Metric.OUTPUT_TOKEN, Metric.TOKEN_GAP)
+#: Gates on a clock, told in milliseconds.
+TIMES = (Metric.COMPLETION, Metric.FIRST_TOKEN, Metric.OUTPUT_TOKEN, Metric.TOKEN_GAP)
 #: For the others less is better.
 MORE_IS_BETTER = frozenset({Metric.UTILITY, Metric.ATTAINMENT})
 _SIGNS = {True: "≥", False: "≤"}
@@ -19,7 +20,7 @@ def figure(metric: str, text: Given | None, bound: Given | None = None) -> str:
     if text is None:
         return figures.UNKNOWN
     number, beside = _number(text), None if bound is None else _number(bound)
-    if metric in _TIMES:
+    if metric in TIMES:
         return figures.milliseconds(number, beside)
     if metric == Metric.COST:
         return figures.cost_usd(number, beside)
@@ -31,7 +32,7 @@ def figure(metric: str, text: Given | None, bound: Given | None = None) -> str:
 def bound(metric: str, text: Given) -> str:
     """What the metric has to keep, with its direction: `≤ $0.00026`."""
     number = _number(text)
-    if metric in _TIMES:
+    if metric in TIMES:
         said = f"{figures.shortest(number)} ms"
     elif metric == Metric.COST:
         said = figures.usd(number)
@@ -50,6 +51,24 @@ def change(metric: str, text: str | None) -> str:
         return "0"
     said = figures.signed(figure(metric, text, "0"))
     return said.replace("%", "points") if metric == Metric.ATTAINMENT else said
+
+
+def between(metric: str, low: float | None, high: float | None) -> str:
+    """An interval in its own unit: that of a latency gate is of the share within its bound, and
+    that of violations of their rate. Empty where it is not known."""
+    if low is None or high is None:
+        return ""
+    if metric in (Metric.COST, Metric.UTILITY):
+        return f"{figure(metric, low)} to {figure(metric, high)}"
+    return f"{figures.percent(_number(low), 2)} to {figures.percent(_number(high), 2)}"
+
+
+def lasting(seconds: float) -> str:
+    """How long something will take, as coarse as an estimate is."""
+    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {name}"
+    return f"{max(1, seconds):,.0f} s"
 
 
 def misses(metric: str, text: str | None, bound: str) -> bool:

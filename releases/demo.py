@@ -14,6 +14,7 @@ from accounts.models import Credential, User
 from accounts.roles import EVERY_PRODUCT, Role
 from accounts.services import grant, issue_credential, revoke_credential
 from gates.services import load_declared_points, push_evidence
+from gates.services.diagnosis import load_declared_case
 from policies.models import Generation, Product
 from policies.services import create_product
 from releases.models import Publication
@@ -103,6 +104,9 @@ def _product(slug: str, examples: Path) -> list[str]:
     points = examples / "declared-points.yaml"
     if points.exists():
         load_declared_points(product, points.read_text())
+    case = examples / "diagnosis.yaml"
+    if case.exists():
+        load_declared_case(product, case.read_text())
     if not Publication.objects.filter(product=product).exists():
         first = Generation.objects.get(product=product, number=1)
         publication = bootstrap(SYSTEM_ACTOR, product, current_revision(first), WHY_FIRST)

@@ -11,6 +11,7 @@ from gates.models.diffs import DecisionDiff
 from gates.models.evidence import Evidence, EvidencePush
 from gates.models.judging import CaseBody, Evaluation, Mark, Verdict, Watch, Window
 from gates.models.points import DeclaredPoint
+from gates.models.revisit import DeclaredCase, RevisitItem
 
 __all__ = [
     "CalibrationCell",
@@ -19,12 +20,14 @@ __all__ = [
     "CaseBody",
     "CompletionBin",
     "DecisionDiff",
+    "DeclaredCase",
     "DeclaredPoint",
     "Evaluation",
     "Evidence",
     "EvidencePush",
     "Mark",
     "PricedOut",
+    "RevisitItem",
     "Verdict",
     "Watch",
     "Window",

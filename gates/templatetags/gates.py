@@ -1,15 +1,21 @@
 """How a gate's figures are written on a page; the writing itself is in gates.wording."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
 
+from controlplane.web import Table
 from gates import calibration_words, wording
+from gates.charts.sparkline import Trends, table_of_trends, trend_line
+from gates.models import Verdict
+from gates.selectors.revisit import label_of, waiting
+from gates.selectors.verdicts import Gate
 from gates.states import Metric
 from orchid.engine.calibration.observed import Measure
 from orchid.engine.calibration.samples import Cell
 from orchid.engine.calibration.verdicts import Calibration
+from policies.models import Product
 
 register = template.Library()
 
@@ -36,6 +42,31 @@ def change(text: str | None, metric: str) -> str:
 def of(known: Mapping[Any, Any], key: Any) -> Any:
     """What is known of a key; None where nothing is."""
     return known.get(key)
+
+
+@register.simple_tag
+def trend(gate: Gate, trends: Trends | str) -> str:
+    """The gate's last hour as a line against its bound; nothing where a page has no trends."""
+    rows = trends.get(gate.metric, []) if isinstance(trends, Mapping) else []
+    return trend_line(gate.metric, gate.whole.bound, rows)
+
+
+@register.simple_tag
+def trend_table(gates: Sequence[Gate], trends: Trends) -> Table:
+    """What the lines of several gates show, as a table."""
+    return table_of_trends([gate.metric for gate in gates], trends)
+
+
+@register.simple_tag
+def interval(row: Verdict) -> str:
+    """Between what the truth may lie, in the unit that the interval is in; empty if unknown."""
+    return wording.between(row.metric, row.low, row.high)
+
+
+@register.filter
+def lasting(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h`, `5 d`: as coarse as an estimate is."""
+    return wording.lasting(seconds)
 
 
 @register.filter
@@ -88,3 +119,15 @@ def calibration_verdict(verdict: Calibration) -> dict[str, str]:
     badge = calibration_words.BADGES[verdict]
     label = calibration_words.VERDICTS[verdict]
     return {"badge": badge, "label": label, "sign": calibration_words.SIGNS[badge]}
+
+
+@register.filter
+def trigger_label(name: str) -> str:
+    """What broke, in words."""
+    return label_of(name)
+
+
+@register.inclusion_tag("gates/_revisit_count.html")
+def revisit_count(product: Product) -> dict[str, Any]:
+    """How many items wait to be looked at again, where any do."""
+    return {"slug": product.slug, "waiting": waiting(product)}

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from orchid.engine.clocks import LatencyBound
+from orchid.engine.histogram import count_within
 from orchid.engine.verdict.counted import CellSums, Counted
 from orchid.engine.verdict.traffic import SERVED, Coverage
 
@@ -74,8 +76,10 @@ class Cell:
         return self.segment, self.route
 
 
-def cells_of(counted: Counted, coverage: Coverage, bounds: Mapping[str, str]) -> list[Cell]:
-    """The cells of a window; `bounds` are the latency bounds' keys with their populations.
+def cells_of(
+    counted: Counted, coverage: Coverage, bounds: Sequence[LatencyBound]
+) -> list[Cell]:
+    """The cells of a window, with the share within each of the bounds.
 
     Cells of one segment and route under several manifests stand as one.
     """
@@ -104,7 +108,7 @@ def latency_strata(cells: Iterable[Cell], bound: str) -> list[Stratum]:
     return [cell.latency[bound] for cell in cells if bound in cell.latency]
 
 
-def _cell(sums: CellSums, coverage: Coverage, bounds: Mapping[str, str]) -> Cell:
+def _cell(sums: CellSums, coverage: Coverage, bounds: Sequence[LatencyBound]) -> Cell:
     name, counters = sums.name, sums.counters
     told = coverage.told(name)
     technical = counters.get("technical_success", 0)
@@ -126,7 +130,7 @@ def _cell(sums: CellSums, coverage: Coverage, bounds: Mapping[str, str]) -> Cell
         counters.get("admitted", 0),
         _ended(sums, successes),
         min(counters.get("violation", 0), served),
-        {bound: _latency(sums, bound, of) for bound, of in bounds.items()},
+        {bound.key: _latency(sums, bound) for bound in bounds},
         Fraction(sums.teu),
         Fraction(sums.cost_usd),
         Fraction(told.scores.mean) if told.scores else None,
@@ -141,11 +145,20 @@ def _ended(sums: CellSums, successes: int) -> Stratum:
     return Stratum(sums.name.dims_key, sums.name.route, eligible, _some(losses))
 
 
-def _latency(sums: CellSums, bound: str, population: str) -> Stratum:
-    n = sums.counters.get(population, 0)
-    outside = n - min(sums.within.get(bound, 0), n)
+def _latency(sums: CellSums, bound: LatencyBound) -> Stratum:
+    n = sums.counters.get(bound.population, 0)
+    outside = n - min(_kept(sums, bound, n), n)
     losses = _in_order(sums.counters, UNDELIVERED, outside, OUTSIDE)
     return Stratum(sums.name.dims_key, sums.name.route, n, _some(losses))
+
+
+def _kept(sums: CellSums, bound: LatencyBound, n: int) -> int:
+    """Requests within the bound: counted, or those that the histogram has surely below it."""
+    kept = sums.within.get(bound.key, 0)
+    if sums.judged.get(bound.key, 0) == n or bound.clock != "completion":
+        return kept
+    sure, _ = count_within(sums.histogram, bound.max_ms)
+    return max(kept, sure)
 
 
 def _in_order(
