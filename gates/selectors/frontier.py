@@ -17,8 +17,7 @@ from gates.selectors.verdicts import live_window
 from gates.states import Metric
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.frontier import Beaten, Point, beaten
-from orchid.engine.segments import Where, where_key
-from orchid.engine.verdict.evidence import LOAD_STATE
+from orchid.engine.segments import LOAD_STATE, Where, where_key
 from orchid.engine.verdict.gates import Scope, least_utility, scopes
 from policies.models import Product
 from policies.selectors import document_of, generations, revision, revision_by_digest

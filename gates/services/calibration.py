@@ -58,7 +58,7 @@ def read_requests(product: Product, now: datetime) -> int:
     if cursor is None:
         return 0
     sums = Sums()
-    batches = unread_batches(product, cursor.through, cursor.ahead, BATCHES)
+    batches = unread_batches(product, cursor.through, cursor.ahead, now, BATCHES)
     known = _digests(product)
     for batch in batches:
         for row, request in rows_of_batch(batch, ROWS):

@@ -1,5 +1,6 @@
 """Pages: predictions beside what came of them, one shape, and the generation that it calls for."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -29,7 +30,8 @@ from policies import selectors as policies
 def calibration(request: HtmxRequest, slug: str) -> HttpResponse:
     """Every shape against its promise, the worst first, for one measure."""
     product, now = policies.product(slug), timezone.now()
-    found, measure = calibrated(product, now), _measure(request)
+    found = calibrated(product, now)
+    measure = _measure(request, [row.key.measure for row in found.rows])
     rows = found.of(measure)
     context = {
         "product": product,
@@ -55,9 +57,10 @@ def calibration_cell(request: HtmxRequest, slug: str) -> HttpResponse:
     """One shape: every measure of it, how its ratios are spread, and how they moved."""
     product, found = policies.product(slug), calibrated(policies.product(slug), timezone.now())
     cell = Cell(*(request.GET.get(name, "") for name in ("route", "input", "output")))
-    rows, measure = found.of_cell(cell), _measure(request)
+    rows = found.of_cell(cell)
     if not rows:
         raise NotFound("not_found", f"Nothing was recorded of {words.shape(cell)}.")
+    measure = _measure(request, [row.key.measure for row in rows])
     mine = [row for row in rows if row.key.measure is measure]
     days = [day for day in days_of(product, [rows[0].key]) if day.measure == measure]
     context = {
@@ -87,9 +90,12 @@ def draft(request: HtmxRequest, slug: str) -> HttpResponse:
     return redirect("policies:generation", slug=slug, number=revision.generation.number)
 
 
-def _measure(request: HttpRequest) -> Measure:
+def _measure(request: HttpRequest, recorded: Sequence[Measure]) -> Measure:
+    """The one asked for, else the first of which anything is recorded."""
     asked = request.GET.get("measure", "")
-    return Measure(asked) if asked in set(Measure) else Measure.WORK
+    if asked in set(Measure):
+        return Measure(asked)
+    return next((one for one in Measure if one in recorded), Measure.WORK)
 
 
 def _fragment(found: Calibrated) -> str:

@@ -4,6 +4,7 @@ A request has one record, however many attempts it takes. Between two of them th
 it is if nobody asks again: the outcome of the last.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,7 +16,7 @@ from orchid.edge.ask import Admit, Settle, SettledAs
 from orchid.engine.admission.policy import CompiledPolicy
 from orchid.engine.admission.request import Decision
 from orchid.engine.early_stop import early_stop_of
-from orchid.engine.segments import is_eligible
+from orchid.engine.segments import LOAD_STATE, is_eligible
 from orchid.engine.wire.fields import Outcome
 from orchid.engine.wire.records import AttemptRecord, DecisionRecord, RequestRecord
 
@@ -51,7 +52,7 @@ def begun(
         session=ask.session,
         continues=ask.continues,
         class_=ask.class_,
-        segment=dict(shape.dimensions),
+        segment=_segment(shape.dimensions, policy, load_state),
         arrived_at=datetime.fromtimestamp(shape.request.arrived_ms / 1000.0, UTC),
         deadline_ms=shape.deadline_ms,
         admission_ms=admission_ms,
@@ -65,6 +66,18 @@ def begun(
         outcome=_outcome(decision),
         released=None if decision.offer is None else False,
     )
+
+
+def _segment(
+    dimensions: Mapping[str, str], policy: CompiledPolicy, load_state: str
+) -> dict[str, str]:
+    """The request's dimensions, the overload rung among them where the document names it as one.
+
+    Nothing was decided by it: a rule that selected by load would change what it selects by.
+    """
+    if LOAD_STATE not in policy.document.segments.dimensions:
+        return dict(dimensions)
+    return {**dimensions, LOAD_STATE: load_state}
 
 
 def _outcome(decision: Decision) -> Outcome:

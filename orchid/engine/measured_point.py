@@ -25,10 +25,9 @@ from orchid.engine.economics import cost_per_success_usd, ledger_usd_between
 from orchid.engine.frontier import Interval, Kind, Point
 from orchid.engine.histogram import percentile_ms
 from orchid.engine.rank_interval import percentile_interval_ms
-from orchid.engine.segments import Where, matches
+from orchid.engine.segments import LOAD_STATE, Where, matches
 from orchid.engine.verdict import cost, design_effect, utility
 from orchid.engine.verdict.counted import BLOCK_POPULATIONS, Counted
-from orchid.engine.verdict.evidence import LOAD_STATE
 from orchid.engine.verdict.result import Levels
 from orchid.engine.verdict.traffic import Coverage, Totals, total_of
 

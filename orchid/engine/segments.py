@@ -16,6 +16,8 @@ Where = Mapping[str, str | tuple[str, ...]]
 
 INPUT_BUCKET = "input_bucket"
 OUTPUT_BUCKET = "output_bucket"
+#: The overload rung that a request was decided on; a dimension where the document names it.
+LOAD_STATE = "load_state"
 
 
 class Selecting(Protocol):

@@ -33,6 +33,21 @@ async def test_under_pressure_compact_goes_first_and_the_record_says_which_rung(
         await plane.until(lambda: bool(plane.records))
     (record,) = plane.records
     assert record.load_state == "compact_fallback"
+    assert "load_state" not in record.segment
+
+
+async def test_a_document_that_names_the_load_state_has_requests_counted_by_it(
+    site: Site, plane: ControlPlane
+) -> None:
+    dimensions = ["task", "tenant_class", "load_state"]
+    plane.publish(bundle(3, segments__dimensions=dimensions))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        answer = await running.admit("r1")
+        await running.settle(answer.json()["attempt_id"])
+        await plane.until(lambda: bool(plane.records))
+    (record,) = plane.records
+    assert record.segment["load_state"] == record.load_state == "normal"
 
 
 async def test_a_rung_change_is_an_event_with_its_figures_in_status_and_metrics(

@@ -24,10 +24,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.segments import Where, matches, specificity, where_key
+from orchid.engine.segments import LOAD_STATE, Where, matches, specificity, where_key
 from orchid.engine.selector_index import SelectorIndex, positions
 
-LOAD_STATE = "load_state"
 #: What everyday load is called by suites and by edges. Traffic that is not told apart by load
 #: state counts as this, so that evidence taken under overload never speaks for it.
 EVERYDAY = frozenset({"", "steady", "normal"})
