@@ -152,6 +152,24 @@ class Guardrail(Section):
         return self
 
 
+class SharePrior(Section):
+    """The Beta distribution that a share's e-value starts from; 1 and 1 favour no share."""
+
+    a: Positive = 1.0
+    """Good requests that it is worth."""
+    b: Positive = 1.0
+    """Bad requests that it is worth."""
+
+
+class AgainstIncumbent(Section):
+    """The largest loss that a canary may show against the incumbent, in the same strata."""
+
+    attainment: Share | None = None
+    """Points of attainment; absent gates nothing."""
+    latency: Share | None = None
+    """Points of the share within each latency gate's bound; absent gates nothing."""
+
+
 class Gates(Section):
     """Bounds, and the settings that verdicts about them share."""
 
@@ -180,9 +198,15 @@ class Gates(Section):
     segments: tuple[GatedSegment, ...] = ()
     """Parts of the traffic that are judged by themselves as well."""
     design_effect_prior: Positive = 1.0
-    """Variance inflation assumed until eight time blocks allow an estimate."""
+    """Least variance inflation assumed; eight time blocks or more can only raise it."""
     fragile_margin: NonNegative = 0.01
     """A margin below this fraction of its bound is shown as fragile."""
+    prior: SharePrior = Field(default_factory=SharePrior)
+    """What the evidence about a share starts from: how soon one passes, never the alpha."""
+    false_alarm_every_ms: DurationMs = Field(default=2_592_000_000, alias="false_alarm_every")
+    """Mean time between two false alarms of the detector that watches what is live."""
+    against_incumbent: AgainstIncumbent | None = None
+    """What a canary may lose; absent, the comparison is shown and gates nothing."""
     evidence: EvidenceRules = Field(default_factory=EvidenceRules)
     """Which quality evidence is valid."""
     guardrails: tuple[Guardrail, ...] = ()

@@ -27,6 +27,8 @@ LARGER: Mapping[Path, Direction] = {
     ("gates", "guardrails", "*", "max"): LOOSER,
     ("gates", "guardrails", "*", "min"): TIGHTER,
     ("gates", "alpha_pass"): LOOSER,
+    ("gates", "false_alarm_every"): LOOSER,
+    ("gates", "against_incumbent", "*"): LOOSER,
     ("gates", "design_effect_prior"): TIGHTER,
     ("gates", "evidence", "max_age"): LOOSER,
     ("models", "*", "max_sequences"): LOOSER,
