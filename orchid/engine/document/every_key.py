@@ -39,7 +39,7 @@ gates:
   design_effect_prior: 1.5
   fragile_margin: 0.06
   prior: {a: 48, b: 2}
-  false_alarm_every: 30d
+  false_alarm_every: 7d
   against_incumbent: {attainment: 0.01, latency: 0.02}
   evidence: {max_age: 10d, kinds_required: [frozen_suite, policy]}
   guardrails:
