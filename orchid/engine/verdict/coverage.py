@@ -14,7 +14,7 @@ from orchid.engine.segments import Selecting
 from orchid.engine.selector_index import SelectorIndex, positions
 from orchid.engine.verdict.counted import CellName, Counted
 from orchid.engine.verdict.evidence import Book, Item
-from orchid.engine.verdict.utility import Cell, Scores, index_of
+from orchid.engine.verdict.utility import Cell, Scores, index_of, variation
 
 #: Populations that are delivered as whole responses.
 SERVED = ("completed", "bounded", "early_terminated")
@@ -62,7 +62,10 @@ class Coverage:
     def scores(self, dims: Mapping[str, str], route: str, manifest: str) -> Scores | None:
         """The scores of the evidence that speaks for a cell; None when nothing covers it."""
         found = self._book.speaker(dims, route, manifest)
-        return Scores(found.n, found.mean, found.spread) if found else None
+        if found is None:
+            return None
+        spread = None if found.scores is None else variation(found.scores)
+        return Scores(found.n, found.mean, found.spread, spread)
 
     def told(self, name: CellName) -> Told:
         """What evidence says of a cell."""
