@@ -11,8 +11,9 @@ from django.utils import timezone
 from accounts.guard import Actor, person
 from accounts.models import Credential, User
 from accounts.services import seal_audit
-from gates.models import DecisionDiff, Evaluation, Window
+from gates.models import DecisionDiff, Evaluation, Evidence, Window
 from gates.services import evaluate, push_evidence_set
+from gates.services.calibration import read_requests
 from gates.services.recorded_diff import compute
 from ingest import services
 from ingest.models import ArrivalTrace, Batch, EngineAttempt, RequestRow, Source, Trial
@@ -87,6 +88,7 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     waiting = proposed(product, "A shorter queue", queued=7000)
     for diff in DecisionDiff.objects.all():
         compute(diff.pk)
+    read_requests(product, timezone.now() + timedelta(minutes=2))
     seal_audit()
     return pages(decided, waiting)
 
@@ -129,9 +131,23 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
     inside = [
         ("ben", ""),
         ("ben", "gates/"),
+        ("ben", "gates/segments/"),
+        ("ben", "gates/history/attainment/"),
+        ("ben", "gates/history/completion_p95_ms/?span=1h"),
         ("ben", "gates/evaluations/"),
+        ("ben", "gates/evaluations/?show=all"),
         ("ben", f"gates/evaluations/{evaluation.pk}/"),
         ("ana", "evidence/"),
+        ("ana", "evidence/?generation=2"),
+        ("ana", "evidence/pieces/"),
+        ("ana", f"evidence/pieces/{Evidence.objects.latest('id').pk}/"),
+        ("ana", "evidence/push/"),
+        ("ben", "frontier/"),
+        ("ben", "frontier/?segment=task%3Dassistant%7Ctenant_class%3Dstandard"),
+        ("ben", "frontier/?load=compact_fallback"),
+        ("ana", "calibration/"),
+        ("ana", "calibration/?measure=output"),
+        ("ana", "calibration/cell/?route=full&input=0-512&output=0%2B&measure=work"),
         ("ana", "generations/"),
         ("ana", "generations/new"),
         ("ana", "generations/1/"),
@@ -173,6 +189,7 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("eve", "/audit/"),
         ("ben", "/nowhere"),
         ("ben", "/products/orchid-serve/gates/"),
+        ("ben", "/products/orchid-serve/frontier/"),
         ("ben", "/products/orchid-serve/generations/1/"),
         *((who, f"/products/orchid-demo/{path}") for who, path in inside),
     ]
@@ -192,13 +209,14 @@ def runs(product: Product, publication: Publication) -> None:
     now = timezone.now()
     says_active(product, publication, now - timedelta(minutes=2))
     reconcile(product.pk, now)
+    window = Window.objects.get(product=product, publication=publication.number)
+    evaluate(window.pk, now - timedelta(minutes=1))
     records = [served(product, publication, n, now) for n in range(60)]
     body = b"\n".join([*(json.dumps(one).encode() for one in records), b"{"])
     meta = BatchMeta(watermark=now)
     key = SourceKey("edge", "edge-1")
     batch, new = accept(product, key, f"records-{publication.number}", "edge", body, meta=meta)
     counted(batch, new)
-    window = Window.objects.get(product=product, publication=publication.number)
     evaluate(window.pk, now)
 
 
@@ -247,6 +265,7 @@ def says_active(product: Product, publication: Publication, at: datetime) -> Non
 
 def served(product: Product, publication: Publication, number: int, now: datetime) -> Any:
     digest = publication.candidate_digest or publication.incumbent_digest
+    input_tokens = 900 if number % 2 else 300
     return {
         "request_id": f"request-{publication.number}-{number}",
         "product": product.slug,
@@ -257,15 +276,29 @@ def served(product: Product, publication: Publication, number: int, now: datetim
         "tenant": "tenant-1",
         "tenant_class": "standard",
         "class": "short_assistant",
-        "segment": {"task": "assistant", "tenant_class": "standard"},
+        "segment": {
+            "task": "assistant",
+            "tenant_class": "standard",
+            "load_state": "compact_fallback" if number % 3 == 0 else "normal",
+        },
+        "deadline_ms": 1500.0,
         "arrived_at": (now - timedelta(seconds=100 - number)).isoformat(),
         "admission_ms": 4.0,
         "first_token_ms": 70.0,
         "completion_ms": 200.0 + 10 * number,
-        "input_tokens": 900,
+        "input_tokens": input_tokens,
+        "cached_input_tokens": input_tokens // 3,
         "max_output_tokens": 200,
-        "output_tokens": 150,
-        "decision": {"action": "admit", "route": "full", "teu": "320"},
+        "output_tokens": 90 + number,
+        "decision": {
+            "action": "admit",
+            "route": "full",
+            "teu": str(input_tokens * 0.12 + 200),
+            "output_tokens": 200,
+            "live_tokens": input_tokens + 200,
+            "completion_ms": 300.0 + 6 * number,
+            "completion_probability": 0.99 if number % 2 else 0.8,
+        },
         "outcome": "completed",
         "policy_valid": True,
         "schema_valid": True,
@@ -280,6 +313,7 @@ def served(product: Product, publication: Publication, number: int, now: datetim
                 "queue_ms": 38.0,
                 "prefill_ms": 12.0,
                 "decode_ms": 122.0,
+                "accelerator_ms": 120.0 + number + 150 * (number % 6 == 0),
                 "validation_ms": 4.0,
             }
         ],
