@@ -26,6 +26,8 @@ def with_fallback(**gates: Any) -> dict[str, Any]:
         "floors": [{"where": {}, "min_utility": 0.8}],
     }
     document["gates"] = first["gates"] | {"segments": []}
+    # So cheap that no gate fails by its cost alone.
+    document["fleet"] |= {"device_usd_per_h": "0.001", "overhead_usd_per_h": "0"}
     document["fallback"] = [{"from": "full", "to": "compact", "where": {}}]
     return document
 

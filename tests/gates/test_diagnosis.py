@@ -44,7 +44,9 @@ def test_the_parts_name_the_segment_and_sum_to_the_change(falling: Falling) -> N
     assert sum(Fraction(part["value"]) for part in body["parts"]) == Fraction(-1, 10)
     assert body["parts"][0]["segment"] == "task=extraction|tenant_class=standard"
     assert (body["before"]["n"], body["after"]["n"]) == (1000, 1000)
-    assert "same inputs where task is extraction" in body["next_experiment"]
+    # (1 - 0.2)^14 is the first power under 0.05.
+    assert "compact and full, 14 of them at least" in body["next_experiment"]
+    assert "constrained decoder" in body["next_experiment"]
 
 
 def test_the_smallest_change_is_just_that_segment(falling: Falling) -> None:
@@ -102,11 +104,11 @@ def test_the_button_drafts_what_was_seen_and_nothing_else(falling: Falling) -> N
 
 
 def test_the_page_is_a_partial_for_htmx_and_works_without(falling: Falling) -> None:
-    ana = someone("ana", "engineer")
-    part = ana.get(f"{PAGE}?minutes=2", headers={"HX-Request": "true"}).content.decode()
+    eve = someone("eve", "auditor")
+    part = eve.get(f"{PAGE}?minutes=2", headers={"HX-Request": "true"}).content.decode()
     assert "<html" not in part
-    assert "Attainment fell from 100 % to 90 %" in part
-    assert part.strip() in ana.get(f"{PAGE}?minutes=2").content.decode()
+    assert "Attainment fell from 100.00 % to 90.00 %" in part
+    assert part.strip() in eve.get(f"{PAGE}?minutes=2").content.decode()
 
 
 def test_before_anything_was_judged_there_is_nothing_to_compare(db: None) -> None:

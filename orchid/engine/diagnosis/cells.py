@@ -76,9 +76,7 @@ class Cell:
         return self.segment, self.route
 
 
-def cells_of(
-    counted: Counted, coverage: Coverage, bounds: Sequence[LatencyBound]
-) -> list[Cell]:
+def cells_of(counted: Counted, coverage: Coverage, bounds: Sequence[LatencyBound]) -> list[Cell]:
     """The cells of a window, with the share within each of the bounds.
 
     Cells of one segment and route under several manifests stand as one.

@@ -149,7 +149,8 @@ def next_experiment(windows: Windows, parts: Sequence[Part]) -> str:
     if worst is None:
         return "Replay both windows' traffic on one generation: what differs then is the traffic."
     segment = selector_words(dims_of(worst.segment))
-    if worst.outcome == UNPROVEN:
+    outcome = worst.outcome or _worst_outcome(windows, worst)
+    if outcome == UNPROVEN:
         return f"Run the frozen suite of {segment} on {worst.route}: its answers count for nothing."
     asked = _other_route(windows, worst)
     if asked is None:
@@ -157,8 +158,8 @@ def next_experiment(windows: Windows, parts: Sequence[Part]) -> str:
             f"Send the recorded inputs where {segment} through {worst.route or 'the route'} again."
         )
     said = f"Send the same inputs where {segment} through {worst.route} and {asked}"
-    said += _enough(windows, worst)
-    if worst.outcome in ("violation", "failed"):
+    said += _enough(windows, worst, outcome)
+    if outcome in ("violation", "failed"):
         said += (
             ". The alternative to moving them: a constrained decoder or a task model, under the "
             "full contract"
@@ -241,10 +242,21 @@ def _other_route(windows: Windows, part: Part) -> str | None:
     return next(iter(sorted(routes - {part.route})), None)
 
 
-def _enough(windows: Windows, part: Part) -> str:
+def _cell(windows: Windows, part: Part) -> Cell | None:
+    return next((c for c in windows.after if c.key == (part.segment, part.route)), None)
+
+
+def _worst_outcome(windows: Windows, part: Part) -> str:
+    """How most of the lost requests ended where a part names no outcome of its own."""
+    cell = _cell(windows, part)
+    losses = cell.ended.losses if cell else {}
+    return max(losses, key=lambda name: (losses[name], name), default="")
+
+
+def _enough(windows: Windows, part: Part, outcome: str) -> str:
     """How many inputs show the outcome at its recorded rate with 95 %: (1 - rate)^n = 0.05."""
-    cell = next((c for c in windows.after if c.key == (part.segment, part.route)), None)
-    lost = cell.ended.losses.get(part.outcome, 0) if cell else 0
+    cell = _cell(windows, part)
+    lost = cell.ended.losses.get(outcome, 0) if cell else 0
     if cell is None or not 0 < lost < cell.eligible:
         return ""
     n = ceil(log(0.05) / log(1 - lost / cell.eligible))
