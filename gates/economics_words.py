@@ -37,6 +37,8 @@ _RESIDENCY = {
     "weights": "the size of each model's weights",
     "equal": "equal parts",
 }
+#: What work is measured by, as a statement names it.
+MEASURES = {"teu": "TEU", "accelerator_ms": "time on devices"}
 _DIRECT = {"teu": "TEU", "accelerator_ms": "accelerator time, TEU where it was not told by all"}
 
 
@@ -83,6 +85,11 @@ def tiles(found: Books) -> list[Tile]:
 
 def _each(label: str, parts: int, whole: Entry, count: int) -> Tile:
     return Tile(label, each_usd(per(parts, whole, count)), f"{count:,} of them")
+
+
+def measured_words(found: Books) -> str:
+    """What the work of the period was measured by."""
+    return " and ".join(MEASURES[unit] for unit in sorted(found.by_cell.measured_by))
 
 
 def hours_table(found: Books) -> Table:

@@ -116,7 +116,7 @@ def waste_plot(entry: Entry, direct: int) -> Plot:
 
 def dollars(parts: int) -> str:
     """A sum as a page shows it."""
-    return figures.ledger_usd(usd_of_parts(parts))
+    return figures.ledger_usd(usd_of_parts(parts)) if parts else "$0"
 
 
 def each_usd(text: str | None) -> str:
