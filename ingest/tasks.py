@@ -41,12 +41,14 @@ def sweep() -> None:
 
 @shared_task(name="ingest.compact")
 def compact() -> None:
-    """Merge the deltas of finished steps, and rank the tenants of what was counted."""
+    """Merge the deltas of finished steps, rank the tenants of what was counted, bound the units."""
     from ingest.services.compaction import compact as merge_deltas
     from ingest.services.tenants import rank_tenants
+    from ingest.services.units import trim_units
 
     merge_deltas(timezone.now())
     rank_tenants(timezone.now())
+    trim_units(timezone.now())
 
 
 @shared_task(name="ingest.keep_days")

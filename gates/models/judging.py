@@ -93,8 +93,9 @@ class Verdict(models.Model):
     """One gate of an evaluation, over the whole ("") or one gated segment."""
 
     evaluation = models.ForeignKey(Evaluation, models.CASCADE, related_name="verdicts")
-    metric = models.CharField(max_length=32, choices=Metric)
-    segment = models.CharField(max_length=80, blank=True)
+    # A gate's metric, or a guardrail's measure after `guardrail:`.
+    metric = models.CharField(max_length=100, choices=Metric)
+    segment = models.CharField(max_length=400, blank=True)
     verdict = models.CharField(max_length=16, choices=VerdictState)
     # Decimal text in the metric's unit; null is unknown.
     value = models.CharField(max_length=40, null=True)  # noqa: DJ001  unknown is not empty

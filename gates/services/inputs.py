@@ -6,17 +6,38 @@ from functools import lru_cache
 
 from gates.models import Watch, Window
 from gates.selectors.evidence import items_for, manifests_of
-from ingest.selectors import completeness, counted, last_request_at, steps, watermark
+from ingest.selectors import (
+    completeness,
+    counted,
+    edges_off,
+    last_request_at,
+    split_counts,
+    steps,
+    watermark,
+)
 from orchid.engine.document.canonical import canonical_bytes
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.verdict.case import Case, Costs, Facts, Part, Subject, Watched
+from orchid.engine.verdict.case import (
+    Case,
+    Costs,
+    EdgeClock,
+    Exposed,
+    Facts,
+    Part,
+    Stratum,
+    Subject,
+    Watched,
+)
 from orchid.engine.verdict.counted import Counted
+from orchid.engine.verdict.guardrails import windows_of_guardrails
 from orchid.engine.verdict.stretches import begun, floor, own_starts
 from orchid.engine.verdict.validity import Limits, State, limits_for
 from policies.selectors import document_of
 
 #: Steps that the detector goes on by in one evaluation. After an outage it takes several.
 MOST_STEPS = 60
+#: What a split is counted in, by the policy's unit.
+UNITS = {"session": "sessions", "request": "requests", "tenant": "tenants"}
 OTHER = {"candidate": "incumbent", "incumbent": "candidate"}
 
 
@@ -82,6 +103,8 @@ def gather(read: Reading) -> Case:
         watched=_watched(read),
         running=running(read),
         beside=_beside(read, parts[0].start),
+        exposed=_exposed(read, parts[0].start),
+        guarded=_guarded(read),
     )
 
 
@@ -156,6 +179,7 @@ def _facts(read: Reading, since: datetime) -> Facts:
         waiting=known.waiting,
         set_aside=known.set_aside,
         silent=known.silent,
+        clocks=tuple(EdgeClock(*off) for off in edges_off(read.window.product, since)),
     )
 
 
@@ -204,3 +228,26 @@ def _digest_beside(window: Window) -> str:
         product=window.product, publication=window.publication, cohort=OTHER[window.cohort]
     )
     return other.values_list("digest", flat=True).first() or ""
+
+
+def _exposed(read: Reading, start: datetime) -> Exposed | None:
+    """The split in units; None where no edge told single ones, or one generation has everything."""
+    window = read.window
+    if window.exposure >= 1:
+        return None
+    found = split_counts(window.product, window.publication, start, read.end)
+    if found is None:
+        return None
+    strata = (Stratum(s.stratum, s.candidate, s.incumbent, s.both) for s in found.strata)
+    return Exposed(UNITS[found.unit], tuple(strata), found.share)
+
+
+def _guarded(read: Reading) -> dict[int, Counted]:
+    """The traffic behind each guardrail of a stage, never from before it opened."""
+    if read.window.live_from is not None:
+        return {}
+    starts = {
+        window_ms: max(read.opened, floor(read.end - timedelta(milliseconds=window_ms), read.step))
+        for window_ms in windows_of_guardrails(read.document)
+    }
+    return {window_ms: read.counted(start) for window_ms, start in starts.items()}

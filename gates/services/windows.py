@@ -3,7 +3,9 @@
 from datetime import datetime, timedelta
 
 from gates.models import Window
+from ingest.services.units import follow_units, unfollow_units
 from policies.models import Product
+from policies.selectors import document_of
 
 
 def open_window(
@@ -21,7 +23,7 @@ def open_window(
     live.
     """
     is_stage = cohort == "candidate"
-    window, _ = Window.objects.get_or_create(
+    window, opened = Window.objects.get_or_create(
         product=product,
         publication=publication,
         cohort=cohort,
@@ -33,6 +35,9 @@ def open_window(
             "hold_until": _held(opens_at, hold_ms) if is_stage else None,
         },
     )
+    if opened and is_stage and exposure < 1:
+        policy = document_of(digest).rollout
+        follow_units(product, publication, policy.unit, policy.strata, opens_at)
     return window
 
 
@@ -40,6 +45,7 @@ def close_window(window: Window, at: datetime) -> Window:
     """End the window; the first end holds, and no window ends before it opened."""
     closes_at = max(at, window.opens_at)
     Window.objects.filter(pk=window.pk, closes_at=None).update(closes_at=closes_at)
+    unfollow_units(window.product, window.publication, closes_at)
     window.refresh_from_db()
     return window
 

@@ -27,6 +27,7 @@ from ingest.models.sources import Source
 from ingest.models.spans import EngineSpan, TouchedTraces
 from ingest.models.tallies import SourceBoot, SourceTally
 from ingest.models.trials import ArrivalTrace, Trial
+from ingest.models.units import ExposedUnit, FollowedSplit
 
 __all__ = [
     "ArrivalTrace",
@@ -42,6 +43,8 @@ __all__ = [
     "EngineModel",
     "EngineRoute",
     "EngineSpan",
+    "ExposedUnit",
+    "FollowedSplit",
     "RequestRow",
     "RollupCell",
     "RollupDelta",

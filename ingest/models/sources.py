@@ -26,6 +26,9 @@ class Source(models.Model):
     last_seen_at = models.DateTimeField(null=True, blank=True)
     # Everything that arrived at the edge before this moment is counted.
     watermark = models.DateTimeField(null=True, blank=True)
+    # By how much an edge's clock was off when it last was beyond the bound; ahead is positive.
+    clock_skew_ms = models.FloatField(null=True, blank=True)
+    clock_off_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [

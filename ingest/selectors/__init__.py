@@ -3,6 +3,7 @@
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
 from ingest.selectors.backlog import InboxState, inbox_state
 from ingest.selectors.by_hour import HourOf, counted_by_hour, tenants_by_step, tenants_counted
+from ingest.selectors.clocks import edges_off
 from ingest.selectors.completeness import Completeness, completeness
 from ingest.selectors.counted import counted, counted_by_tenant, last_request_at, steps
 from ingest.selectors.figures import EngineCounts, EngineFigures, engine_counts, engine_figures
@@ -21,6 +22,7 @@ from ingest.selectors.sources import (
     watermark,
 )
 from ingest.selectors.trials import arrivals, support_of, traffic_windows
+from ingest.selectors.units import SplitCounts, split_counts
 
 __all__ = [
     "AttemptSeen",
@@ -31,6 +33,7 @@ __all__ = [
     "InboxState",
     "RollupRow",
     "SourceRow",
+    "SplitCounts",
     "arrivals",
     "attempts",
     "batch_of",
@@ -39,6 +42,7 @@ __all__ = [
     "counted",
     "counted_by_hour",
     "counted_by_tenant",
+    "edges_off",
     "engine_counts",
     "engine_figures",
     "engines",
@@ -53,6 +57,7 @@ __all__ = [
     "silent_edges",
     "source_of",
     "sources",
+    "split_counts",
     "steps",
     "support_of",
     "tenants_by_step",

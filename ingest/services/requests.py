@@ -12,7 +12,8 @@ import numpy as np
 from django.db import connection
 from django.utils import timezone
 
-from ingest.models import Batch
+from ingest.models import Batch, FollowedSplit
+from ingest.services.clocks import note_skew
 from ingest.services.copying import Identity, copy_new
 from ingest.services.dimensions import Capped, capped
 from ingest.services.edge_steps import claim
@@ -22,6 +23,7 @@ from ingest.services.request_rows import COLUMNS, IDENTITY, RowWriter
 from ingest.services.rollups import append_deltas, bounds_of
 from ingest.services.stored import RejectedPiece, Stored
 from ingest.services.tenants import note_tenants
+from ingest.services.units import UnitsSeen, followed_splits
 from ingest.states import CountedBy
 from orchid.engine.clocks import LatencyBound
 from orchid.engine.document.model import PolicyDocument
@@ -51,10 +53,20 @@ def store(batch: Batch, body: bytes) -> Stored:
     chosen = _chosen(reading, new)
     append_deltas(batch.product, batch, *reading.tally.sums(chosen))
     note_tenants(batch.product, batch.pk, reading.tally.traffic(chosen))
+    reading.units.store()
+    _note_clock(batch, reading.newest_us)
     inserted = len(reading.identities) if new is None else len(new)
     counts = {"records": reading.records, "inserted": inserted}
     counts["duplicates"] = reading.records - inserted
     return Stored(counts, sorted(reading.rejected, key=lambda piece: piece["line"]))
+
+
+def _note_clock(batch: Batch, newest_us: int | None) -> None:
+    """Who sends what has yet to arrive has a clock that runs ahead."""
+    if newest_us is not None:
+        ahead_ms = (newest_us - _microseconds(batch.received_at)) / 1000
+        if ahead_ms > 0:
+            note_skew(batch.product, batch.source.name, ahead_ms, batch.received_at)
 
 
 def _chosen(reading: "_Reading", new: set[Identity] | None) -> Mask | None:
@@ -74,7 +86,8 @@ def _reading(batch: Batch, body: bytes) -> "_Reading":
     bounds = bounds_of(batch.product)
     kept = range(_microseconds(oldest) + 1, _microseconds(newest) + 1)
     taken = _counted_by_rollups(batch, seen, documents, kept)
-    return _Reading(batch, body, documents, caps, bounds, kept, taken)
+    splits = followed_splits(batch.product)
+    return _Reading(batch, body, documents, caps, bounds, kept, taken, splits)
 
 
 def _counted_by_rollups(
@@ -117,12 +130,15 @@ class _Reading:
     bounds: Sequence[LatencyBound]
     kept: range
     taken: set[_Step]
+    splits: dict[int, FollowedSplit]
 
     def __post_init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
         self.tally = Tally(self.documents, self.bounds, self.caps.dims_of, self.caps.tenant_of)
+        self.units = UnitsSeen(self.splits, self.caps)
+        self.newest_us: int | None = None
         self.rejected: list[RejectedPiece] = []
         self.records = 0
         #: Request ids with their days since the epoch, in order.
@@ -136,8 +152,10 @@ class _Reading:
         writer = RowWriter(self.batch.product_id, self.batch.pk, self.tally)
         unread: list[Rejected] = []
         for some in read_lines(self.body, unread):
+            self.newest_us = max([self.newest_us or 0, *some.arrived_us])
             lines = self._first_of_each(self._acceptable(some))
             if lines.numbers:
+                self.units.add(lines)
                 yield writer.rows(lines, self.tally.add(lines))
         self.rejected += [
             RejectedPiece(line=one.line, code=one.code, field=one.field, message=one.message)

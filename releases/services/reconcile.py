@@ -16,7 +16,7 @@ from releases.models import Proposal, Publication, Rollout
 from releases.selectors.edges import acknowledgement
 from releases.selectors.progress import Progress, progress
 from releases.services.binding import reopen_if_moved
-from releases.services.expectation import tell_servers
+from releases.services.expectation import tell_clocks, tell_servers
 from releases.services.issue import latest
 from releases.services.rollback import roll_back
 from releases.services.rollout import advance, complete, open_stage, pause
@@ -41,6 +41,7 @@ def reconcile(product_id: int, now: datetime) -> bool:
         publication = latest(product)
         if publication is not None:
             tell_servers(product, publication)
+            tell_clocks(product)
             _settle(product, publication, now)
         return True
 

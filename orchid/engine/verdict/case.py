@@ -111,13 +111,12 @@ class Exposed:
     """A canary's split. `what` is what was counted: sessions, tenants or requests.
 
     Past a bound a part of the units is followed, chosen by a hash of the unit: `share` is that
-    part. `examples` are a few requests of units that both cohorts answered.
+    part.
     """
 
     what: str
     strata: tuple[Stratum, ...]
     share: float = 1.0
-    examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,8 @@ class Case:
 
     `running` are the violations by dimensions of the steps that are not over yet. Nothing else is
     read from those, since of a step's requests the quickest are told first. `beside` is what
-    the other cohort of a split answered in the minutes of the first part.
+    the other cohort of a split answered in the minutes of the first part, and `guarded` the traffic
+    of each window (in milliseconds) that a guardrail of a stage looks back on.
     """
 
     subject: Subject
@@ -181,6 +181,7 @@ class Case:
     running: tuple[tuple[str, int], ...] = ()
     beside: Counted | None = None
     exposed: Exposed | None = None
+    guarded: Mapping[int, Counted] = field(default_factory=dict)
 
     @property
     def document(self) -> PolicyDocument:
@@ -228,6 +229,7 @@ class _Wire(msgspec.Struct, frozen=True, omit_defaults=True):
     running: tuple[tuple[str, int], ...] = ()
     beside: bytes | None = None
     exposed: Exposed | None = None
+    guarded: list[tuple[int, bytes]] = []
 
 
 _encoder = msgspec.msgpack.Encoder(order="deterministic", decimal_format="string")
@@ -257,6 +259,7 @@ def encode(case: Case) -> bytes:
             case.running,
             _encoded(case.beside),
             case.exposed,
+            [(window_ms, case.guarded[window_ms].encoded()) for window_ms in sorted(case.guarded)],
         )
     )
 
@@ -282,6 +285,7 @@ def decode(data: bytes) -> Case:
         running=wire.running,
         beside=_decoded(wire.beside),
         exposed=wire.exposed,
+        guarded={window_ms: Counted.decoded(data) for window_ms, data in wire.guarded},
     )
 
 

@@ -23,6 +23,7 @@ from orchid.engine.verdict.combine import Overall, combine
 from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.figures import figures_of
 from orchid.engine.verdict.gates import Judged, Observed, judge, levels_of, scopes
+from orchid.engine.verdict.guardrails import guardrail_results
 from orchid.engine.verdict.result import Result, Verdict
 from orchid.engine.verdict.validity import REQUESTS, Check, State
 from orchid.engine.verdict.watching import Seen, alarmed, watch
@@ -97,7 +98,10 @@ def judge_case(case: Case) -> Judgement:
     judged = judge(document, _observed(case))
     seen = watch(case, judged.coverage, judged.results)
     known = _with_running(case, judged)
-    told = alarmed(known, seen, _restarted(case))
+    told = [
+        *alarmed(known, seen, _restarted(case)),
+        *(guardrail_results(document, case.guarded) if case.subject.is_stage else ()),
+    ]
     checks = validity.check_all(case.subject, case.facts, case.end, _exposed(case))
     overall = combine(told, document.gates.alpha_fail)
     verdict = validity.apply(overall.verdict, checks)
