@@ -5,7 +5,7 @@ in dense traffic, the rows are a table of that range in the narrowest numbers, w
 it lies: sums stay narrow while they surely hold, and are widened only then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,16 @@ Narrow = NDArray[Any]
 
 BUCKETS = OVERFLOW + 1
 #: A table begins and ends at multiples of so many buckets, so that neighbours in time lie alike.
-_ROUNDED = 32
+_ROUNDED = 16
 #: A table is worth its zeros where one in so many buckets is none.
 _SPARSE = 3
 #: So many numbers are added up in a table rather than sorted.
 _MOST_IN_TABLE = 1 << 24
-_LEVELS = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
+_WIDER = {
+    np.dtype("<u1"): np.dtype("<u2"),
+    np.dtype("<u2"): np.dtype("<u4"),
+    np.dtype("<u4"): np.dtype("<i8"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +48,18 @@ NO_ENTRIES = Entries(_NONE, _NONE, _NONE)
 class Table:
     """The counts of some rows in one range of buckets: [place in `rows`, bucket - `first`].
 
-    `beyond` has what the rows hold in OVERFLOW, which lies in no range; `top` is no less than any
-    count.
+    The last column is OVERFLOW, which lies in no range. `top` is no less than any count.
     """
 
     rows: Wholes
     first: int
     counts: Narrow
-    beyond: Wholes
     top: int
+
+    @property
+    def last(self) -> int:
+        """The bucket behind the range."""
+        return self.first + self.counts.shape[1] - 1
 
 
 Histograms = Entries | Table
@@ -65,40 +72,36 @@ def entries_of(histograms: Histograms) -> Entries:
     if isinstance(histograms, Entries):
         return histograms
     place, column = np.nonzero(histograms.counts)
-    beyond = np.flatnonzero(histograms.beyond)
-    row = np.concatenate([histograms.rows[place], histograms.rows[beyond]])
-    bucket = np.concatenate([column + histograms.first, np.full(len(beyond), OVERFLOW)])
-    count = np.concatenate(
-        [histograms.counts[place, column].astype(np.int64), histograms.beyond[beyond]]
+    bucket = np.where(
+        column < histograms.last - histograms.first, column + histograms.first, OVERFLOW
     )
-    order = np.lexsort((bucket, row))
-    return Entries(row[order], bucket[order], count[order])
+    count = histograms.counts[place, column].astype(np.int64)
+    order = np.argsort(histograms.rows[place], kind="stable")
+    return Entries(histograms.rows[place][order], bucket[order], count[order])
 
 
 def table_of(entries: Entries) -> Table | None:
     """The same as a table; None where that would mostly hold zeros, or what no width holds."""
     inside = entries.bucket < OVERFLOW
-    bucket, count = entries.bucket[inside], entries.count[inside]
-    if not len(bucket) or int(count.max()) >= 2**32:
+    bucket = entries.bucket[inside]
+    if not len(bucket) or int(entries.count.max()) >= 2**32:
         return None
     rows, place = np.unique(entries.row, return_inverse=True)
     first = int(bucket.min()) // _ROUNDED * _ROUNDED
     width = -(-(int(bucket.max()) + 1 - first) // _ROUNDED) * _ROUNDED
     if len(rows) * width > _SPARSE * len(bucket):
         return None
-    top = int(count.max())
-    counts = np.zeros((len(rows), width), dtype=_level_of(top))
-    counts[place[inside], bucket - first] = count
-    beyond = np.zeros(len(rows), dtype=np.int64)
-    beyond[place[~inside]] = entries.count[~inside]
-    return Table(rows, first, counts, beyond, top)
+    top = int(entries.count.max())
+    counts = np.zeros((len(rows), width + 1), dtype=_width_of(top))
+    counts[place, np.where(inside, entries.bucket - first, width)] = entries.count
+    return Table(rows, first, counts, top)
 
 
 def summed(parts: Sequence[Placed], rows: int) -> Entries:
     """All histograms by the rows that they are added to, of which there are so many."""
-    tables = [(one, to) for one, to in parts if isinstance(one, Table)]
+    tables = _alike((one, to) for one, to in parts if isinstance(one, Table))
     listed = [(one, to) for one, to in parts if isinstance(one, Entries) and len(one.row)]
-    ends = [(one.first, one.first + one.counts.shape[1]) for one, _ in tables]
+    ends = [(some[0][0].first, some[0][0].last) for some in tables]
     ends += [_range_of(one) for one, _ in listed]
     first = min((first for first, _ in ends), default=0)
     last = max((last for _, last in ends), default=0)
@@ -106,8 +109,8 @@ def summed(parts: Sequence[Placed], rows: int) -> Entries:
     if size > _MOST_IN_TABLE or (not tables and size > 4 * sum(len(e.row) for e, _ in listed)):
         return _sorted([(entries_of(one), to) for one, to in parts])
     whole = _Whole(rows, first, max(first, last))
-    for table, to in tables:
-        whole.add_table(table, to)
+    for some in tables:
+        whole.add_tables(some)
     for entries, to in listed:
         whole.add_entries(entries, to)
     return whole.entries()
@@ -123,72 +126,86 @@ def percentile_of(bucket: Wholes, count: Wholes, quantile: float) -> float | Non
 
 
 class _Whole:
-    """Sums of a range of buckets by row; what is beyond the grid stands apart."""
+    """Sums of a range of buckets by row; the last column is OVERFLOW."""
 
     def __init__(self, rows: int, first: int, last: int) -> None:
-        self._first, self._shape = first, (rows, last - first)
-        self._wide = np.zeros(self._shape, dtype=np.int64)
-        self._beyond = np.zeros(rows, dtype=np.int64)
-        # By width: sums so far, and the most that any of them can be.
-        self._narrow: dict[int, tuple[Narrow, int]] = {}
+        self._first, self._width = first, last - first
+        self._sums = np.zeros((rows, self._width + 1), dtype=np.int64)
 
     def add_entries(self, entries: Entries, to: Wholes) -> None:
         inside = entries.bucket < OVERFLOW
-        row = to[entries.row]
-        place = row[inside] * self._shape[1] + entries.bucket[inside] - self._first
-        np.add.at(self._wide.reshape(-1), place, entries.count[inside])
-        np.add.at(self._beyond, row[~inside], entries.count[~inside])
+        column = np.where(inside, entries.bucket - self._first, self._width)
+        place = to[entries.row] * (self._width + 1) + column
+        np.add.at(self._sums.reshape(-1), place, entries.count)
 
-    def add_table(self, table: Table, to: Wholes) -> None:
-        """Rows of one table that go to the same row are added one after the other."""
-        row = to[table.rows]
-        np.add.at(self._beyond, row, table.beyond)
-        level = _LEVELS.index(table.counts.dtype)
-        first = table.first - self._first
-        if len(row) == self._shape[0] and np.array_equal(row, np.arange(len(row))):
-            self._add(level, first, table.counts, table.top)
-        elif len(np.unique(row)) == len(row):
-            self._add(level, first, table.counts, table.top, row)
-        else:
-            for one, counts in zip(row.tolist(), table.counts, strict=True):
-                self._wide[one, first : first + len(counts)] += counts
+    def add_tables(self, alike: Sequence[tuple[Table, Wholes]]) -> None:
+        """Tables of equal rows, range and width of numbers."""
+        table, to = alike[0]
+        flat = _added([(one.counts.reshape(-1), one.top) for one, _ in alike])
+        counts = flat.reshape(table.counts.shape)
+        row, first = to[table.rows], table.first - self._first
+        for column, some in ((first, counts[:, :-1]), (self._width, counts[:, -1:])):
+            sums = self._sums[:, column : column + some.shape[1]]
+            if len(np.unique(row)) == len(row):
+                sums[row] += some
+            else:
+                np.add.at(sums, row, some)
 
     def entries(self) -> Entries:
-        for level in range(len(_LEVELS)):
-            self._widen(level)
-        row, column = np.nonzero(self._wide)
-        if not self._beyond.any():
-            return Entries(row, column + self._first, self._wide[row, column])
-        beyond = np.flatnonzero(self._beyond)
-        row, column = np.append(row, beyond), np.append(column + self._first, beyond * 0 + OVERFLOW)
-        order = np.argsort(row, kind="stable")
-        count = np.append(self._wide[self._wide != 0], self._beyond[beyond])
-        return Entries(row[order], column[order], count[order])
+        place = np.flatnonzero(self._sums)
+        row, column = np.divmod(place, self._width + 1)
+        bucket = np.where(column < self._width, column + self._first, OVERFLOW)
+        return Entries(row, bucket, self._sums.reshape(-1)[place])
 
-    def _add(
-        self, level: int, first: int, counts: Narrow, top: int, row: Wholes | None = None
-    ) -> None:
-        """Add in the width that the counts have, after widening what might not hold them too."""
-        if level == len(_LEVELS):
-            self._wide += counts
-            return
-        limit = int(np.iinfo(_LEVELS[level]).max)
-        if self._narrow.get(level, (None, 0))[1] + top > limit:
-            self._widen(level)
-        if level not in self._narrow:
-            self._narrow[level] = np.zeros(self._shape, dtype=_LEVELS[level]), 0
-        sums, held = self._narrow[level]
-        some = sums[:, first : first + counts.shape[1]]
-        if row is None:
-            np.add(some, counts, out=some)
-        else:
-            some[row] += counts
-        self._narrow[level] = sums, held + top
 
-    def _widen(self, level: int) -> None:
-        sums, held = self._narrow.pop(level, (None, 0))
+def _alike(tables: Iterable[tuple[Table, Wholes]]) -> list[list[tuple[Table, Wholes]]]:
+    """The tables that can be added as they lie, together."""
+    found: dict[tuple[object, ...], list[tuple[Table, Wholes]]] = {}
+    last: tuple[Table, Wholes] | None = None
+    group: list[tuple[Table, Wholes]] = []
+    for both in tables:
+        table, to = both
+        # Sheets in a row mostly share their arrays, whose bytes are then compared but once.
+        if last is None or not _lie_alike(table, last[0]) or to is not last[1]:
+            shape = (table.first, table.counts.shape, table.counts.dtype)
+            group = found.setdefault((*shape, to[table.rows].tobytes()), [])
+            last = both
+        group.append(both)
+    return list(found.values())
+
+
+def _lie_alike(one: Table, other: Table) -> bool:
+    mine, theirs = one.counts, other.counts
+    same = one.rows is other.rows and one.first == other.first
+    return same and mine.shape == theirs.shape and mine.dtype == theirs.dtype
+
+
+def _added(parts: Sequence[tuple[Narrow, int]]) -> Wholes:
+    """The sum of arrays of one width, each with the most that any of its numbers is."""
+    first = parts[0][0]
+    if len(parts) == 1:
+        return first.astype(np.int64)
+    if first.dtype not in _WIDER:
+        return np.sum([sums for sums, _ in parts], axis=0)
+    wider = _WIDER[first.dtype]
+    return _added([(sums.astype(wider), held) for sums, held in _narrow(parts)])
+
+
+def _narrow(parts: Iterable[tuple[Narrow, int]]) -> Iterator[tuple[Narrow, int]]:
+    """Sums in the width of the parts, each of as many as that width surely holds."""
+    sums, held, limit = None, 0, 0
+    for counts, top in parts:
+        if sums is not None and held + top > limit:
+            held = int(sums.max())
+        if sums is not None and held + top <= limit:
+            np.add(sums, counts, sums)
+            held += top
+            continue
         if sums is not None:
-            self._add(level + 1, 0, sums, held)
+            yield sums, held
+        sums, held, limit = counts.copy(), top, int(np.iinfo(counts.dtype).max)
+    if sums is not None:
+        yield sums, held
 
 
 def _sorted(listed: Sequence[tuple[Entries, Wholes]]) -> Entries:
@@ -207,5 +224,5 @@ def _range_of(entries: Entries) -> tuple[int, int]:
     return (int(inside.min()), int(inside.max()) + 1) if len(inside) else (OVERFLOW, 0)
 
 
-def _level_of(top: int) -> np.dtype[Any]:
-    return next(level for level in _LEVELS if top <= np.iinfo(level).max)
+def _width_of(top: int) -> np.dtype[Any]:
+    return next(width for width in _WIDER if top <= np.iinfo(width).max)

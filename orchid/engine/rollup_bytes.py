@@ -161,7 +161,7 @@ def _histogram(histogram: Histograms, rows: int) -> tuple[list[int], list[Parts]
     table = table_of(entries)
     if table is not None:
         shape = [table.first, table.counts.shape[1], table.top]
-        return shape, [np.diff(table.rows, prepend=0), table.beyond, table.counts.reshape(-1)]
+        return shape, [np.diff(table.rows, prepend=0), table.counts.reshape(-1)]
     starts = np.flatnonzero(np.diff(entries.row, prepend=-1))
     gaps = np.diff(entries.bucket, prepend=0)
     gaps[starts] = 0
@@ -173,8 +173,7 @@ def _histogram_in(reader: Reader, shape: list[int]) -> Histograms:
     if shape:
         first, width, top = shape
         rows = np.cumsum(reader.column(), dtype=np.int64)
-        beyond = reader.column().astype(np.int64)
-        return Table(rows, first, reader.column().reshape(-1, width), beyond, top)
+        return Table(rows, first, reader.column().reshape(-1, width), top)
     sizes, firsts = reader.column(), reader.column()
     gone = np.cumsum(reader.column(), dtype=np.int64)
     count = reader.column().astype(np.int64)
