@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +116,13 @@ def read(answer: Any) -> Json:
 
 
 def gates_of(answer: Mapping[str, Any]) -> list[Json]:
-    """Every gate in every segment: worst first, and of equals the smallest margin first."""
-    verdicts = (answer["evaluation"] or {}).get("verdicts", [])
-    return sorted(verdicts, key=_badness)
+    """Every gate in every segment, worst first."""
+    return worst_first((answer["evaluation"] or {}).get("verdicts", []))
+
+
+def worst_first(gates: Iterable[Json]) -> list[Json]:
+    """By verdict, and of equal verdicts what is closest to its bound first."""
+    return sorted(gates, key=_badness)
 
 
 def _badness(gate: Mapping[str, Any]) -> tuple[int, float, str, str]:

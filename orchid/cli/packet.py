@@ -9,8 +9,10 @@ import click
 
 from orchid.cli.change import named as product_named
 from orchid.cli.change import product_option
+from orchid.cli.check import gates_text, worst_first
 from orchid.cli.client import Api
-from orchid.cli.output import json_option, show, table, verdict_said, written
+from orchid.cli.gate_words import with_names
+from orchid.cli.output import json_option, room, show, table, verdict_said, written
 from orchid.cli.policy.reading import document_argument, loaded, named, refused
 from orchid.engine.derivations import REGISTRY
 from orchid.engine.document.errors import DocumentErrors
@@ -167,7 +169,17 @@ def show_packet(file: Path, as_json: bool) -> None:
         content = opened(_read(file))
     except PacketError as error:
         raise click.ClickException(f"{named(file)} is no packet: {error}.") from error
-    show(content, lambda: figures_text(content["derivations"]), as_json=as_json)
+    show(content, lambda: packet_text(content), as_json=as_json)
+
+
+def packet_text(content: Mapping[str, Any]) -> str:
+    if content["kind"] == "figures":
+        return figures_text(content["derivations"])
+    judgement = content["judgement"]
+    head = f"{judgement['verdict'].replace('_', ' ')}, {judgement['action'].replace('_', ' ')}"
+    reasons = [f"  - {with_names(reason)}" for reason in judgement["reasons"]]
+    words = "\n".join([f"{content['product']}: {head} ({judgement['why']})", *reasons])
+    return f"{words}\n\n{gates_text(worst_first(judgement['results']), room())}"
 
 
 def figures_text(figures: list[Mapping[str, Any]]) -> str:

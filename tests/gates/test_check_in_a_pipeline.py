@@ -176,3 +176,22 @@ def test_json_is_the_whole_answer(shell: Shell, judged: Judged) -> None:
     assert answer["action"] == "hold"
     row = next(one for one in answer["evaluation"]["verdicts"] if one["segment"] == "A")
     assert {"value", "bound", "margin", "low", "high", "n", "needs"} <= row.keys()
+
+
+def test_a_packet_travels_through_a_pipe_and_is_recomputed(shell: Shell, judged: Judged) -> None:
+    judged.everywhere(20_000, good=10_000)
+    evaluation = judged.judge()
+    done = shell("set -o pipefail; orchid packet export | orchid packet verify -")
+    assert done.returncode == 0
+    assert f"standard input holds: evaluation of {SLUG}" in done.stdout
+    shown = shell(f"set -o pipefail; orchid packet export {evaluation.pk} | orchid packet show -")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith(f"{SLUG}: fail, hold")
+    figures = shell("set -o pipefail; orchid packet export --figures | orchid packet verify -")
+    assert figures.returncode == 0
+    altered = "sed s/technical_success/technical_successes/"
+    line = (
+        f"orchid packet export -o p.json && {altered} p.json | orchid packet verify - | head -n 1"
+    )
+    assert shell(f"set -o pipefail; {line}").returncode == 1
+    assert shell("orchid packet export 999999").returncode == 3
