@@ -1,13 +1,13 @@
 """What tenants used of the live document's budgets."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gates.selectors.periods import counted_until
 from gates.selectors.verdicts import live_window
-from ingest.selectors import tenants_by_step, tenants_counted
+from ingest.selectors import CellInTime, tenants_in_time
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.money import EVERY_TENANT
 from orchid.engine.economics.budgets import (
@@ -19,7 +19,6 @@ from orchid.engine.economics.budgets import (
     window_start,
 )
 from orchid.engine.rollup import Sums
-from orchid.engine.verdict.counted import Counted
 from policies.models import Product
 from policies.selectors import document_of
 
@@ -27,6 +26,8 @@ from policies.selectors import document_of
 OTHER = "other"
 #: How far back the busiest step is looked for.
 _LOOK_BACK_STEPS = 10
+#: Long windows are summed by days, and those of the days.
+_LONG = timedelta(days=1)
 _GRAVITY = [Standing.OVER, Standing.NEAR, Standing.WITHIN]
 
 Steps = dict[datetime, dict[str, Sums]]
@@ -54,12 +55,12 @@ def budgets(product: Product, now: datetime) -> Budgets | None:
     document, end = document_of(window.digest), counted_until(product, window, now)
     step = timedelta(seconds=document.gates.step_s)
     long = {
-        span: _by_tenant(tenants_counted(product, window_start(end, span), end))
+        span: _used(product, window_start(end, span), end)
         for span in _spans(document)
         if span >= step
     }
-    look_back = end - _LOOK_BACK_STEPS * step
-    steps = {at: _by_tenant(one) for at, one in tenants_by_step(product, look_back, end).items()}
+    short = tenants_in_time(product, end - _LOOK_BACK_STEPS * step, end, step)
+    steps: Steps = {at: _by_tenant(c for c in short if c.at == at) for at in {c.at for c in short}}
     seen = {name for some in (*long.values(), *steps.values()) for name in some}
     uses = list(_uses(document, seen - {OTHER, ""}, long, steps, end))
     return Budgets(end, sorted(uses, key=_gravity), document.gates.step_s, OTHER in seen)
@@ -88,13 +89,15 @@ def _spans(document: PolicyDocument) -> set[timedelta]:
     return {timedelta(milliseconds=budget.window_ms) for budget in document.budgets}
 
 
-def _by_tenant(counted: Counted | None) -> dict[str, Sums]:
-    found: dict[str, Sums] = {}
-    for cell in counted.sums() if counted else []:
-        sums = Sums(figures=cell.figures, teu=cell.teu, cost_usd=cell.cost_usd)
-        sums.counters.update(cell.counters)
-        found[cell.name.tenant] = sums
-    return found
+def _used(product: Product, start: datetime, end: datetime) -> dict[str, Sums]:
+    return _by_tenant(tenants_in_time(product, start, end, _LONG))
+
+
+def _by_tenant(cells: Iterable[CellInTime]) -> dict[str, Sums]:
+    found: dict[str, Sums] = defaultdict(Sums)
+    for cell in cells:
+        found[cell.name.tenant].merge(cell.sums)
+    return dict(found)
 
 
 def _gravity(use: Use) -> tuple[int, float, str, str]:

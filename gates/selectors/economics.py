@@ -1,6 +1,6 @@
 """The books of a product: what was spent in a stretch of time, for whom, and to what end."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -10,14 +10,14 @@ from gates.models import Window
 from gates.selectors.evidence import items_for, manifests_of
 from gates.selectors.periods import Period
 from gates.selectors.verdicts import live_window
-from ingest.selectors import HourOf, counted_by_hour
+from ingest.selectors import CellInTime, Hourly, counted_by_hour
 from ingest.states import RollupBy
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.economics import Charge, Entry, Run, Statement, Traffic, ledger, statement
 from orchid.engine.economics.rest import without
 from orchid.engine.economics.statement import working_routes
 from orchid.engine.rollup import Sums
-from orchid.engine.verdict.counted import CellName, CellSums, Counted
+from orchid.engine.verdict.counted import CellName, Counted
 from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.traffic import Coverage
 from policies.models import Product
@@ -69,10 +69,10 @@ class Books:
 def books(product: Product, period: Period) -> Books:
     """Lay the ledger of a period on what was counted in it."""
     found = counted_by_hour(product, period.start, period.end)
-    cells = {place: one for place, one in found.items() if place.by == RollupBy.CELL}
-    tenants = {place: one for place, one in found.items() if place.by == RollupBy.TENANT}
+    cells = [one for one in found if one.by == RollupBy.CELL]
+    tenants = [one for one in found if one.by == RollupBy.TENANT]
     runs = runs_of(product, period, cells)
-    documents = {place.digest: document_of(place.digest) for place in found}
+    documents = {one.digest: document_of(one.digest) for one in found}
     hours = ledger(runs, period.start, period.end)
     traffic = list(_by_cell(product, cells, period.end))
     working = working_routes(traffic, documents)
@@ -87,7 +87,7 @@ def books(product: Product, period: Period) -> Books:
     )
 
 
-def runs_of(product: Product, period: Period, counted: Iterable[HourOf]) -> list[Run]:
+def runs_of(product: Product, period: Period, counted: Iterable[Hourly]) -> list[Run]:
     """Every window that was open in the period, and what was shadowed beside it."""
     windows = Window.objects.filter(product=product, opens_at__lt=period.end)
     open_then = [one for one in windows if one.closes_at is None or one.closes_at > period.start]
@@ -111,65 +111,59 @@ def _run(window: Window, digest: str, cohort: str, exposure: float, period: Peri
     )
 
 
-def _by_cell(
-    product: Product, counted: Mapping[HourOf, Counted], at: datetime
-) -> Iterable[Traffic]:
-    digests = {place.digest for place in counted}
-    covering = {digest: _coverage(product, digest, counted, at) for digest in digests}
-    for place, one in counted.items():
-        for cell in one.sums():
-            successes = _successes(cell, covering[place.digest])
-            yield _traffic(place, cell, cell.name, cell.name.route, successes)
+def _by_cell(product: Product, counted: Sequence[Hourly], at: datetime) -> Iterator[Traffic]:
+    for digest in sorted({one.digest for one in counted}):
+        mine = [one for one in counted if one.digest == digest]
+        coverage = _coverage(product, digest, [one.whole for one in mine], at)
+        for stream in mine:
+            for cell in stream.hours:
+                successes = _successes(cell, coverage)
+                yield _traffic(stream, cell, cell.name.route, successes)
 
 
-def _coverage(
-    product: Product, digest: str, counted: Mapping[HourOf, Counted], at: datetime
-) -> Coverage:
+def _coverage(product: Product, digest: str, parts: Sequence[Counted], at: datetime) -> Coverage:
     """Which cells of a generation's traffic evidence covers, as its gates take it."""
     document = document_of(digest)
     items = items_for(product, manifests_of(document).values())
-    whole = Counted.merged([one for place, one in counted.items() if place.digest == digest])
-    return Coverage(document, whole, Book(items, document, at))
+    return Coverage(document, Counted.merged(parts), Book(items, document, at))
 
 
-def _successes(cell: CellSums, coverage: Coverage) -> int:
-    technical = cell.counters.get("technical_success", 0)
+def _successes(cell: CellInTime, coverage: Coverage) -> int:
+    technical = cell.sums.counters["technical_success"]
     if not technical or coverage.told(cell.name).scores is None:
         return 0
-    if coverage.fallback_counts(cell.dims):
+    if coverage.fallback_counts(cell.name.dims):
         return technical
-    return max(0, technical - cell.counters.get("fallback", 0))
+    return max(0, technical - cell.sums.counters["fallback"])
 
 
-def _by_tenant(
-    cells: Mapping[HourOf, Counted], tenants: Mapping[HourOf, Counted]
-) -> Iterable[Traffic]:
+def _by_tenant(cells: Sequence[Hourly], tenants: Sequence[Hourly]) -> Iterator[Traffic]:
     """Every tenant, and the requests of nobody as what is left of the cells.
 
     What a tenant's requests were worth by evidence isn't known, so its successes are technical.
     """
-    for place, one in cells.items():
-        named = tenants.get(place._replace(by=RollupBy.TENANT))
-        some = named.sums() if named else []
+    named = {_key(one): one for one in tenants}
+    for stream in cells:
+        some = named[_key(stream)].hours if _key(stream) in named else []
         for tenant in some:
-            technical = tenant.counters.get("technical_success", 0)
-            yield _traffic(place, tenant, tenant.name, None, technical)
-        rest = without(map(_sums, one.sums()), map(_sums, some))
-        if rest is not None:
-            nobody, technical = CellName("", "", "", ""), rest.counters["technical_success"]
-            yield Traffic(place.hour_at, place.digest, place.cohort, nobody, None, rest, technical)
+            yield _traffic(stream, tenant, None, tenant.sums.counters["technical_success"])
+        for at in sorted({cell.at for cell in stream.hours}):
+            rest = without(_at(stream.hours, at), _at(some, at))
+            if rest is not None:
+                nobody = CellInTime(at, CellName("", "", ""), rest)
+                yield _traffic(stream, nobody, None, rest.counters["technical_success"])
 
 
-def _traffic(
-    place: HourOf, cell: CellSums, key: Hashable, route: str | None, successes: int
-) -> Traffic:
-    return Traffic(place.hour_at, place.digest, place.cohort, key, route, _sums(cell), successes)
+def _key(stream: Hourly) -> tuple[str, int | None, str]:
+    return stream.digest, stream.publication, stream.cohort
 
 
-def _sums(cell: CellSums) -> Sums:
-    found = Sums(figures=cell.figures, teu=cell.teu, cost_usd=cell.cost_usd, records=cell.records)
-    found.counters.update(cell.counters)
-    return found
+def _at(hours: Iterable[CellInTime], at: datetime) -> list[Sums]:
+    return [cell.sums for cell in hours if cell.at == at]
+
+
+def _traffic(stream: Hourly, cell: CellInTime, route: str | None, successes: int) -> Traffic:
+    return Traffic(cell.at, stream.digest, stream.cohort, cell.name, route, cell.sums, successes)
 
 
 def _lines(of: Statement, name: Callable[[Hashable], str]) -> list[Line]:

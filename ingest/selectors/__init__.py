@@ -2,7 +2,7 @@
 
 from ingest.selectors.attempts import AttemptSeen, attempts, joined, model_times
 from ingest.selectors.backlog import InboxState, inbox_state
-from ingest.selectors.by_hour import HourOf, counted_by_hour, tenants_by_step, tenants_counted
+from ingest.selectors.by_hour import CellInTime, Hourly, counted_by_hour, tenants_in_time
 from ingest.selectors.clocks import edges_off
 from ingest.selectors.completeness import Completeness, completeness
 from ingest.selectors.counted import counted, counted_by_tenant, last_request_at, steps
@@ -26,10 +26,11 @@ from ingest.selectors.units import SplitCounts, split_counts
 
 __all__ = [
     "AttemptSeen",
+    "CellInTime",
     "Completeness",
     "EngineCounts",
     "EngineFigures",
-    "HourOf",
+    "Hourly",
     "InboxState",
     "RollupRow",
     "SourceRow",
@@ -60,8 +61,7 @@ __all__ = [
     "split_counts",
     "steps",
     "support_of",
-    "tenants_by_step",
-    "tenants_counted",
+    "tenants_in_time",
     "traffic_windows",
     "watermark",
 ]

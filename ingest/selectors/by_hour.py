@@ -1,93 +1,103 @@
 """Everything that a product counted in a stretch of time, whatever generations there were.
 
-Every stream is read by one statement: by hour for what the ledger is laid on, by tenant over a
-window for budgets.
+By hour for what the ledger is laid on, by tenant over a window for budgets.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ingest.models import RollupCell, RollupStream
-from ingest.selectors.rollups import cells_of, pieces
+from ingest.models import RollupStream
+from ingest.selectors.counted import placed_by_name, stored_sheets, timed_columns
 from ingest.states import RollupBy
-from orchid.engine.rollup_columns import Wholes, columns_of
-from orchid.engine.rollup_hour import HOUR, hour_of
+from orchid.engine.rollup import Sums
+from orchid.engine.rollup_columns import regrouped, sums_of
+from orchid.engine.rollup_hour import HOUR
 from orchid.engine.verdict.counted import CellName, Counted, Timed
 from policies.models import Product
 from policies.selectors import document_of
 
-PlaceT = TypeVar("PlaceT", bound=Hashable)
+# Those that have anything in the stretch, of the many that a product collects over the years.
+_STREAMS = """
+    SELECT stream.* FROM ingest_rollupstream AS stream
+    WHERE product_id = %(product)s AND by = ANY(%(by)s) AND (
+        EXISTS (SELECT 1 FROM ingest_rollupdelta WHERE stream_id = stream.id
+                AND step_at >= %(start)s AND step_at < %(end)s)
+        OR EXISTS (SELECT 1 FROM ingest_rollup_step WHERE stream_id = stream.id
+                AND step_at >= %(start)s AND step_at < %(end)s
+                AND day BETWEEN %(first_day)s AND %(last_day)s)
+        OR EXISTS (SELECT 1 FROM ingest_rolluphour WHERE stream_id = stream.id
+                AND hour_at >= %(start)s AND hour_at < %(end)s)
+    )
+    ORDER BY id
+"""
 
 
-class HourOf(NamedTuple):
-    """One generation under one publication in one hour; by cell or by tenant, as `by` says."""
+class CellInTime(NamedTuple):
+    """The sums of one cell, or of one tenant, in one hour or step."""
 
-    hour_at: datetime
+    at: datetime
+    name: CellName
+    sums: Sums
+
+
+class Hourly(NamedTuple):
+    """One generation under one publication, by cell or by tenant as `by` says."""
+
     by: str
     digest: str
     publication: int | None
     cohort: str
+    whole: Counted
+    hours: list[CellInTime]
 
 
-def counted_by_hour(product: Product, start: datetime, end: datetime) -> dict[HourOf, Counted]:
-    """What was counted in start <= step < end, each hour of each stream by itself.
+def counted_by_hour(product: Product, start: datetime, end: datetime) -> list[Hourly]:
+    """What was counted in start <= step < end: each stream as a whole and hour by hour.
 
     An hour that the stretch cuts has what lies inside it, as long as its steps are kept.
     """
-
-    def place(stream: RollupStream, at: datetime) -> HourOf:
-        return HourOf(hour_of(at), stream.by, stream.digest, stream.publication, stream.cohort)
-
-    return _read(RollupStream.objects.filter(product=product), start, end, place)
-
-
-def tenants_counted(product: Product, start: datetime, end: datetime) -> Counted | None:
-    """What every tenant used in start <= step < end; None where nothing was counted."""
-    streams = RollupStream.objects.filter(product=product, by=RollupBy.TENANT)
-    return _read(streams, start, end, lambda *_: None).get(None)
+    found = []
+    for stream in _streams(product, start, end, RollupBy.CELL, RollupBy.TENANT):
+        step_s = document_of(stream.digest).gates.step_s
+        parts = list(timed_columns(stored_sheets(stream.pk, start, end, by_hour=True), step_s))
+        names, placed = placed_by_name(parts)
+        whole = Counted.of_columns(names, placed, (start, end, step_s))
+        key = (stream.by, stream.digest, stream.publication, stream.cohort)
+        found.append(Hourly(*key, whole, list(_in_time(names, placed, HOUR))))
+    return found
 
 
-def tenants_by_step(product: Product, start: datetime, end: datetime) -> dict[datetime, Counted]:
-    """The same, step by step."""
-    streams = RollupStream.objects.filter(product=product, by=RollupBy.TENANT)
-    return _read(streams, start, end, lambda _, at: at)
+def tenants_in_time(
+    product: Product, start: datetime, end: datetime, length: timedelta
+) -> list[CellInTime]:
+    """What tenants used in start <= step < end by stretches of so long, counted from the epoch.
+
+    A tenant may stand there several times for one stretch: once for each generation.
+    """
+    found: list[CellInTime] = []
+    by_hour = length >= HOUR
+    for stream in _streams(product, start, end, RollupBy.TENANT):
+        step_s = document_of(stream.digest).gates.step_s
+        sheets = stored_sheets(stream.pk, start, end, by_hour=by_hour)
+        names, placed = placed_by_name(list(timed_columns(sheets, step_s)))
+        found += _in_time(names, placed, length)
+    return found
 
 
-def _read(
-    chosen: Iterable[RollupStream],
-    start: datetime,
-    end: datetime,
-    place: Callable[[RollupStream, datetime], PlaceT],
-) -> dict[PlaceT, Counted]:
-    streams = {stream.pk: stream for stream in chosen}
-    parts: dict[PlaceT, list[Timed]] = defaultdict(list)
-    steps: dict[PlaceT, int] = {}
-    for pk, step_at, sheet in pieces(list(streams), start, end, last_hour=end - HOUR):
-        at = step_at.astimezone(UTC)
-        columns, where = columns_of(sheet), place(streams[pk], at)
-        parts[where].append(Timed(columns, np.full(len(columns.cell), int(at.timestamp()))))
-        steps[where] = document_of(streams[pk].digest).gates.step_s
-    cells = [part.columns.cell for some in parts.values() for part in some]
-    ids = np.unique(np.concatenate([np.zeros(0, np.int64), *cells]))
-    names = [_named(cell) for _, cell in sorted(cells_of(ids.tolist()).items())]
-    return {
-        where: Counted.of_columns(
-            names, [_placed(part, ids) for part in parts[where]], (start, end, steps[where])
-        )
-        for where in parts
-    }
+def _in_time(names: list[CellName], parts: list[Timed], length: timedelta) -> Iterator[CellInTime]:
+    length_s, cells = int(length.total_seconds()), max(1, len(names))
+    numbers = [np.asarray(p.at_s) // length_s * cells + p.columns.cell for p in parts]
+    columns = regrouped([part.columns for part in parts], numbers)
+    for number, sums in zip(columns.cell.tolist(), sums_of(columns), strict=True):
+        stretch, place = divmod(number, cells)
+        yield CellInTime(datetime.fromtimestamp(stretch * length_s, UTC), names[place], sums)
 
 
-def _placed(part: Timed, ids: Wholes) -> Timed:
-    return part._replace(
-        columns=replace(part.columns, cell=np.searchsorted(ids, part.columns.cell))
-    )
-
-
-def _named(cell: RollupCell) -> CellName:
-    return CellName(cell.dims_key, cell.route, cell.manifest, cell.tenant)
+def _streams(product: Product, start: datetime, end: datetime, *by: RollupBy) -> list[RollupStream]:
+    asked: dict[str, Any] = {"product": product.pk, "by": list(map(str, by))}
+    asked |= {"start": start, "end": end}
+    asked["first_day"], asked["last_day"] = start.astimezone(UTC).date(), end.astimezone(UTC).date()
+    return list(RollupStream.objects.raw(_STREAMS, asked))

@@ -5,7 +5,7 @@ Whole hours of a long window are read as hours, which hold exactly what their me
 reads all three, so that a compaction that ends in between changes nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ _STORED = """
 """
 
 
-class _Stored(NamedTuple):
+class StoredSheet(NamedTuple):
     """A sheet as it lies: of one step, or of an hour."""
 
     at_s: int
@@ -125,24 +125,35 @@ def _counted(
     if stream is None:
         return Counted.of_columns((), (), window, by_step=by_step)
     by_hour = not by_step and block_length(*window) >= BLOCK_S
-    parts = list(_timed(_stored(stream, start, end, by_hour=by_hour), window[2]))
+    parts = list(timed_columns(stored_sheets(stream, start, end, by_hour=by_hour), window[2]))
+    names, placed = placed_by_name(parts)
+    return Counted.of_columns(names, placed, window, by_step=by_step)
+
+
+def placed_by_name(parts: Sequence[Timed]) -> tuple[list[CellName], list[Timed]]:
+    """The names of all cells, and the parts with the places of those in the place of ids."""
     ids = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.columns.cell for p in parts)]))
     placed = [
         Timed(_with_cells(columns, np.searchsorted(ids, columns.cell)), at_s)
         for columns, at_s in parts
     ]
-    return Counted.of_columns(_names(ids.tolist()), placed, window, by_step=by_step)
+    return _names(ids.tolist()), placed
 
 
-def _stored(stream: int, start: datetime, end: datetime, *, by_hour: bool) -> list[_Stored]:
+def stored_sheets(
+    stream: int, start: datetime, end: datetime, *, by_hour: bool
+) -> list[StoredSheet]:
+    """A stream's sheets of start <= step < end; whole hours as hours where `by_hour`."""
     asked: dict[str, Any] = {"stream": stream, "by_hour": by_hour, "start": start, "end": end}
     asked["first_day"], asked["last_day"] = start.astimezone(UTC).date(), end.astimezone(UTC).date()
     with connection.cursor() as cursor:
         cursor.execute(_STORED, asked | {"last_hour": end - HOUR})
-        return [_Stored(int(at.timestamp()), bytes(s), hour) for at, s, hour in cursor.fetchall()]
+        return [
+            StoredSheet(int(at.timestamp()), bytes(s), hour) for at, s, hour in cursor.fetchall()
+        ]
 
 
-def _timed(stored: Iterable[_Stored], step_s: int) -> Iterator[Timed]:
+def timed_columns(stored: Iterable[StoredSheet], step_s: int) -> Iterator[Timed]:
     """Columns with the time of each row. Small sheets, which are rows, are made columns at once."""
     small = []
     for at_s, data, is_hour in stored:

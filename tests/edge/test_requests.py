@@ -88,6 +88,22 @@ async def test_a_settled_request_becomes_one_record_with_both_sides_of_it(
     assert attempt.manifest.startswith("sha256:")
 
 
+async def test_an_attempt_tells_what_it_held_and_whom_it_called(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(3))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(3))
+        grant = (await running.admit("r1", external_calls=2)).json()
+        await running.settle(grant["attempt_id"])
+        await plane.until(lambda: bool(plane.records))
+    (attempt,) = plane.records[0].attempts
+    assert attempt.external_calls == 2
+    assert attempt.start_ms is not None
+    assert attempt.released_ms is not None
+    assert attempt.live_token_ms == 148 * (attempt.released_ms - attempt.start_ms)
+
+
 async def test_a_cut_keeps_where_it_fell_and_the_last_score_of_the_request(
     site: Site, plane: ControlPlane
 ) -> None:

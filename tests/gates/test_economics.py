@@ -79,9 +79,9 @@ def told(product: Product, by: str = "route", period: str = "window") -> dict[st
     return found
 
 
-def lines(product: Product, by: str = "route") -> dict[str, dict[str, Any]]:
+def lines(found: dict[str, Any], by: str = "route") -> dict[str, dict[str, Any]]:
     """The rows that requests pay for, by name."""
-    return {row["name"]: row for row in told(product, by)["rows"] if row["kind"] == by}
+    return {row["name"]: row for row in found["rows"] if row["kind"] == by}
 
 
 def total(rows: list[dict[str, Any]]) -> Decimal:
@@ -114,7 +114,7 @@ def test_rows_sum_to_the_ledger_whatever_they_are_read_by(spent: Spent, by: str)
 def test_tenants_and_nobody_have_every_request_between_them(spent: Spent) -> None:
     spent.requests(30, tenant="acme")
     spent.requests(10, tenant="")
-    rows = lines(spent.judged.product, "tenant")
+    rows = lines(told(spent.judged.product, "tenant"), "tenant")
     assert {name: row["requests"] for name, row in rows.items()} == {"acme": 30, "no tenant": 10}
     direct = [Decimal(rows[name]["direct_usd"]) for name in ("acme", "no tenant")]
     assert abs(direct[0] - 3 * direct[1]) <= Decimal("3e-12")
@@ -122,7 +122,7 @@ def test_tenants_and_nobody_have_every_request_between_them(spent: Spent) -> Non
 
 def test_what_one_success_admitted_and_attempt_cost(spent: Spent) -> None:
     spent.requests(100, good=80, attempts=125.0)
-    row = lines(spent.judged.product)["full"]
+    row = lines(told(spent.judged.product))["full"]
     whole = Decimal(row["total_usd"])
     assert Decimal(row["per_success_usd"]) == round(whole / 80, 15)
     assert Decimal(row["per_admitted_usd"]) == round(whole / 100, 15)
@@ -132,14 +132,14 @@ def test_what_one_success_admitted_and_attempt_cost(spent: Spent) -> None:
 def test_without_evidence_nothing_was_a_success(db: None) -> None:
     judged = Judged(evidence=False)
     Spent(judged).requests(100)
-    row = lines(judged.product)["full"]
+    row = lines(told(judged.product))["full"]
     assert (row["successes"], row["per_success_usd"]) == (0, None)
 
 
 def test_wasted_work_is_told_by_cause_and_tenant(spent: Spent) -> None:
     spent.requests(50, tenant="acme", wasted_late_teu=500.0)
     spent.requests(50, tenant="zeta", wasted_failed_teu=250.0)
-    rows = lines(spent.judged.product, "tenant")
+    rows = lines(told(spent.judged.product, "tenant"), "tenant")
     assert rows["acme"]["wasted_late_teu"] == "500"
     assert rows["zeta"]["wasted_failed_teu"] == "250"
     late = Decimal(rows["acme"]["wasted_late_usd"])
@@ -152,7 +152,7 @@ def test_an_unknown_price_is_counted_apart_and_leaves_the_cost_unknown(spent: Sp
     spent.requests(100, unpriced=2)
     found = told(spent.judged.product)
     assert found["unpriced"] == 2
-    assert lines(spent.judged.product)["full"]["per_success_usd"] is None
+    assert lines(found)["full"]["per_success_usd"] is None
     page = someone("ben", "product_owner").get(f"{PAGE}?period=window").content.decode()
     assert "2 requests have an attempt of unknown price" in page
     evaluation = spent.judged.judge()
@@ -165,7 +165,7 @@ def test_a_price_of_nothing_is_a_price(spent: Spent) -> None:
     spent.requests(100, usd="0")
     found = told(spent.judged.product)
     assert (found["unpriced"], found["external_usd"]) == (0, "0")
-    assert lines(spent.judged.product)["full"]["per_success_usd"] is not None
+    assert lines(found)["full"]["per_success_usd"] is not None
 
 
 def test_a_candidate_on_trial_is_paid_by_the_deployment(spent: Spent) -> None:
