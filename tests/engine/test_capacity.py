@@ -7,6 +7,7 @@ import pytest
 
 from orchid.engine.capacity import (
     WhatIf,
+    candidate_overlap,
     equal_price_share,
     examine,
     group_loss,
@@ -34,6 +35,13 @@ def test_a_load_that_fits_asks_for_nothing(reference: PolicyDocument) -> None:
     assert found.fits
     assert found.load.spare_teu_per_s == 98_000 - 84_030 - 7_920
     assert (found.allowed, found.renegotiate) == ((), ())
+
+
+def test_a_candidate_on_four_devices_costs_what_a_lost_group_does(
+    reference: PolicyDocument,
+) -> None:
+    lent = examine(reference, Scenario(lent_devices=4)).load
+    assert lent == candidate_overlap(reference) == group_loss(reference)
 
 
 def test_the_launch_names_each_constraint_with_what_it_brings(reference: PolicyDocument) -> None:
