@@ -53,6 +53,7 @@ class Standing(models.TextChoices):
     BELOW = "below", "Below its floor"
     NARROW = "narrow", "Floor within its error"
     NO_FLOOR = "no_floor", "No floor set"
+    PARTS = "parts", "Covered in parts"
     MET = "met", "Floor met"
 
     @property

@@ -60,7 +60,8 @@ def between(metric: str, low: float | None, high: float | None) -> str:
         return ""
     if metric in (Metric.COST, Metric.UTILITY):
         return f"{figure(metric, low)} to {figure(metric, high)}"
-    return f"{figures.percent(_number(low), 2)} to {figures.percent(_number(high), 2)}"
+    first = figures.percent(_number(low), 2).removesuffix(" %")
+    return f"{first} to {figures.percent(_number(high), 2)}"
 
 
 def lasting(seconds: float) -> str:

@@ -53,7 +53,8 @@ class EvidenceOut(serializers.ModelSerializer[Evidence]):
         ]
 
     def get_superseded(self, row: Evidence) -> str | None:
-        return self.context["standings"].get(row.pk)
+        why: str | None = self.context["standings"].get(row.pk)
+        return why
 
 
 class OneEvidenceOut(EvidenceOut):

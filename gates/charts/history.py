@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -56,7 +56,11 @@ def history_plot(found: History) -> Plot:
 def _figure(found: History) -> dict[str, Any]:
     known = [point for point in found.points if point.row.value is not None]
     return {
-        "data": [*_interval(found, known), *_lines(known), *_marks(found, known)],
+        "data": [
+            *_interval(found, known),
+            *_lines(known, found.period.until),
+            *_marks(found, known),
+        ],
         "layout": {
             "xaxis": {"type": "date", "range": [_text(at) for at in _range(found)]},
             "yaxis": {"title": {"text": _unit(found.metric)}, "nticks": 6, "zeroline": False},
@@ -67,7 +71,7 @@ def _figure(found: History) -> dict[str, Any]:
     }
 
 
-def _lines(known: Sequence[Point]) -> list[dict[str, Any]]:
+def _lines(known: Sequence[Point], until: datetime) -> list[dict[str, Any]]:
     times = [_text(point.at) for point in known]
     bounds = [float(point.row.bound) for point in known]
     values = [float(point.row.value or 0) for point in known]
@@ -75,8 +79,9 @@ def _lines(known: Sequence[Point]) -> list[dict[str, Any]]:
     drawn = {"color": "--ink", "width": 2}
     words = [f"{verdict_words(p.row.verdict)}, n {p.row.n:,}" for p in known]
     hover = "%{y}<br>%{text}<extra></extra>"
+    ends = [*times, _text(until)], [*bounds, *bounds[-1:]]
     return [
-        {"type": "scatter", "mode": "lines", "name": "bound", "x": times, "y": bounds}
+        {"type": "scatter", "mode": "lines", "name": "bound", "x": ends[0], "y": ends[1]}
         | {"line": dashed, "hoverinfo": "skip"},
         {"type": "scatter", "mode": "lines+markers", "name": "value", "x": times, "y": values}
         | {"line": drawn, "marker": {"size": 5}, "text": words, "hovertemplate": hover},
@@ -166,7 +171,10 @@ def _happened(point: Point) -> str:
 
 
 def _range(found: History) -> tuple[datetime, datetime]:
-    return found.period.since, found.period.until
+    """The period; where nothing is known of its beginning, from a little before the first."""
+    first = found.points[0].at
+    room = max((found.period.until - first) / 20, timedelta(seconds=5))
+    return max(found.period.since, first - room), found.period.until
 
 
 def _text(at: datetime) -> str:

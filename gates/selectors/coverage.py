@@ -41,12 +41,15 @@ class Covered:
     floor: float | None
     low: float | None
     found: Sequence[Item]
+    parts: Sequence[Item]
     at: datetime
 
     @property
     def standing(self) -> Standing:
+        """A class that leaves dimensions open is covered by pieces that tell them apart."""
         if self.item is None:
-            return Standing.GAP
+            is_open = self.parts and not self.need.responses
+            return Standing.PARTS if is_open else Standing.GAP
         if self.floor is None:
             return Standing.NO_FLOOR
         if self.item.mean < self.floor:
@@ -142,6 +145,7 @@ def _covered(document: PolicyDocument, book: Book, need: Need) -> Covered:
         floor=floor_for(document, need.dims),
         low=_low(document, item) if item else None,
         found=book.found(*place),
+        parts=[] if item else book.parts(*place),
         at=book.at,
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 from django.db import connection
 
@@ -126,7 +127,7 @@ def trends(product: Product, until: datetime) -> dict[str, list[Verdict]]:
 
 def last_of_slices(product: Product, period: Period, slices: int) -> list[int]:
     """One judgement of each slice of time in which anything was judged."""
-    asked = {
+    asked: dict[str, Any] = {
         "since": period.since,
         "width": period.length / slices,
         "slices": slices,
@@ -149,11 +150,14 @@ def changed_in(product: Product, period: Period) -> list[int]:
     return list(newest[:MOST_MARKS])
 
 
-def segments_of(product: Product, period: Period, metric: Metric) -> list[str]:
-    """Where the gate was judged at the end of the period: the whole first."""
-    ids = last_of_slices(product, Period(period.since, period.until), 1)
-    rows = Verdict.objects.filter(evaluation_id__in=ids, metric=metric).order_by("id")
-    return sorted(rows.values_list("segment", flat=True), key=lambda name: name != "")
+def judged_at(product: Product, period: Period) -> dict[str, list[str]]:
+    """By metric, where it was judged at the end of the period: the whole first."""
+    ids = last_of_slices(product, period, 1)
+    rows = Verdict.objects.filter(evaluation_id__in=ids).order_by("id")
+    found: dict[str, list[str]] = {}
+    for metric, segment in rows.values_list("metric", "segment"):
+        found.setdefault(metric, []).append(segment)
+    return {metric: sorted(names, key=bool) for metric, names in found.items()}
 
 
 def _windows(product: Product, period: Period) -> list[int]:

@@ -20,7 +20,7 @@ from gates.selectors.history import (
     SPANS,
     Period,
     history_of,
-    segments_of,
+    judged_at,
     trends,
 )
 from gates.selectors.verdicts import gates_of, history
@@ -62,12 +62,13 @@ def gate(request: HtmxRequest, slug: str, metric: str) -> HttpResponse:
     period = _period(span, request.GET.get("until", ""))
     segment = request.GET.get("segment", "")
     found = history_of(product, Metric(metric), segment, period)
+    judged = judged_at(product, period)
     context = {
         "product": product,
         "history": found,
         "plot": history_plot(found) if found.points else None,
-        "metrics": list(Metric),
-        "segments": segments_of(product, period, Metric(metric)),
+        "metrics": [one for one in Metric if one in judged or one == metric],
+        "segments": judged.get(metric, []),
         "spans": list(SPANS),
         "span": span,
     }

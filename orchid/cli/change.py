@@ -1,13 +1,11 @@
-"""`orchid propose`, `evidence push` and `rollback`: a change of what is live."""
+"""`orchid propose` and `rollback`: a change of what is live."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, short, show, table
+from orchid.cli.output import json_option, short, show
 from orchid.cli.policy import loaded
 
 product_option = click.option("--product", envvar="ORCHID_PRODUCT", help="Slug of the product.")
@@ -72,48 +70,6 @@ def proposal_text(proposal: Json) -> str:
         f" ({short(proposal['revision_digest'])}): {proposal['state']}\n"
         f"Approvals it needs: {needed or 'not yet known'}"
     )
-
-
-@click.group()
-def evidence() -> None:
-    """Quality evidence: what makes an answer count as good."""
-
-
-@evidence.command()
-@file_argument
-@product_option
-@json_option
-def push(file: Path, product: str | None, as_json: bool) -> None:
-    """Push the evidence in FILE (orchid.evidence/v1). The same again changes nothing."""
-    content = json_object(file)
-    slug = named(product, content.get("product"))
-    answer = pushed(Api(), slug, content)
-    show(answer, lambda: evidence_text(answer), as_json=as_json)
-
-
-def pushed(api: Api, slug: str, content: Json) -> Json:
-    """Which evidence is stored now, of one piece or a set in one file."""
-    items = content.get("items") or content.get("evidence") or [content]
-    return api.post(f"/api/v1/products/{slug}/evidence", {"items": items})
-
-
-def json_object(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text())
-    except ValueError as error:
-        raise click.ClickException(f"{file} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise click.ClickException(f"{file} holds a {type(content).__name__}; an object is needed.")
-    return content
-
-
-def evidence_text(answer: Json) -> str:
-    rows = [
-        (one["suite"], one["route"], json.dumps(one["where"]), one["n"], one["mean"])
-        for one in answer["results"]
-    ]
-    new = f"{answer['created']} of {len(rows)} are new"
-    return f"{table(('suite', 'route', 'where', 'n', 'mean'), rows)}\n{new}"
 
 
 @click.command()

@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import BadInput, Conflict, Invalid, NotFound
+from gates.selectors.evidence import book_for
 from gates.services import cite
 from orchid.engine.document.consistency import RouteUtility, find
 from orchid.engine.document.difference import required_approvals
@@ -17,7 +18,6 @@ from policies.models import Generation, Product, Revision
 from policies.selectors import difference, document_of
 from releases.lifecycle import Change, Move, land
 from releases.models import Contributor, Proposal
-from releases.selectors.evidence import evidence_for
 from releases.selectors.trade import trade_of
 from releases.services.binding import current_revision, digest_of, evidence_digest
 from releases.services.issue import latest
@@ -112,9 +112,8 @@ def record_contributors(proposal: Proposal) -> None:
 def blocking_findings(product: Product, digest: str, base: str) -> list[dict[str, Any]]:
     """What has to be put right in a document before anyone is asked to review it."""
     document = document_of(digest)
-    known = [
-        RouteUtility(row.route, row.where, row.mean) for row in evidence_for(product.pk, digest)
-    ]
+    valid = book_for(product, document, timezone.now()).valid
+    known = [RouteUtility(item.route, item.where, item.mean) for item in valid]
     found = find(document, base=document_of(base) if base else None, evidence=known)
     errors = [
         {"code": finding.code, "pointer": finding.pointer, "text": finding.text}

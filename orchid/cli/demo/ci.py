@@ -5,8 +5,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from orchid.cli.change import json_object, proposed, pushed, submitted
+from orchid.cli.change import proposed, submitted
 from orchid.cli.client import Api, Json
+from orchid.cli.evidence import json_object, pushed
 from orchid.cli.policy import loaded
 
 PRODUCT = "orchid-demo"

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import msgspec
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.findings import RouteUtility
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.verdict.evidence import SCORING_KINDS, Kind
 
 #: A piece of evidence has some hundred bytes; this is a set of a hundred thousand.
 MAX_EVIDENCE_BYTES = 64 << 20
@@ -19,9 +21,18 @@ class Piece(msgspec.Struct):
     """The part of `orchid.evidence/v1` that findings ask for; other fields are passed over."""
 
     route: str
-    where: dict[str, str | list[str]]
-    mean: float
+    where: dict[str, str | list[str]] = {}
+    mean: float | None = None
     manifest: str | None = None
+    kind: str = Kind.FROZEN_SUITE
+    scores: list[float] | None = None
+
+    @property
+    def score(self) -> float | None:
+        """The mean, as stated or else of the single scores; None where it clears no floor."""
+        if self.kind not in SCORING_KINDS:
+            return None
+        return fmean(self.scores) if self.mean is None and self.scores else self.mean
 
 
 def evidence_of(file: Path, document: PolicyDocument) -> tuple[RouteUtility, ...]:
@@ -40,10 +51,12 @@ def evidence_of(file: Path, document: PolicyDocument) -> tuple[RouteUtility, ...
         RouteUtility(
             piece.route,
             {k: v if isinstance(v, str) else tuple(v) for k, v in piece.where.items()},
-            piece.mean,
+            score,
         )
         for piece in pieces
-        if piece.route in pinned and piece.manifest in (None, pinned[piece.route])
+        if (score := piece.score) is not None
+        and piece.route in pinned
+        and piece.manifest in (None, pinned[piece.route])
     )
 
 

@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.segments import LOAD_STATE, Where, matches, specificity, where_key
+from orchid.engine.segments import LOAD_STATE, Where, matches, may_overlap, specificity, where_key
 from orchid.engine.selector_index import SelectorIndex, positions
 
 #: What everyday load is called by suites and by edges. Traffic that is not told apart by load
@@ -175,6 +175,20 @@ class Book:
         self._shelves = _shelves(self.current)
         silences = ((item, self._silence(item)) for item in self.current)
         self.silent += [Silent(item, why) for item, why in silences if why]
+
+    @property
+    def valid(self) -> list[Item]:
+        """What can clear a floor at this moment, whatever the cell."""
+        return [item for item in self.current if self._silence(item) is None]
+
+    def parts(self, dims: Mapping[str, str], route: str, manifest: str) -> list[Item]:
+        """Valid items that speak for a part of the cell: their selectors say more than it."""
+        shelf = self._shelves.get((route, manifest))
+        return [
+            item
+            for item in (shelf.items if shelf else ())
+            if self._silence(item) is None and may_overlap(item.where, dims) and item.under(dims)
+        ]
 
     def speaker(self, dims: Mapping[str, str], route: str, manifest: str) -> Item | None:
         """The item whose score stands for the cell; None where nothing covers it."""
