@@ -11,10 +11,11 @@ from django.utils import timezone
 from accounts.guard import Actor, person
 from accounts.models import Credential, User
 from accounts.services import seal_audit
-from gates.models import DecisionDiff, Evaluation, Evidence, Window
+from gates.models import DecisionDiff, Evaluation, Evidence, RevisitItem, Window
 from gates.services import evaluate, push_evidence_set
 from gates.services.calibration import read_requests
 from gates.services.recorded_diff import compute
+from gates.services.revisit import watch
 from ingest import services
 from ingest.models import ArrivalTrace, Batch, EngineAttempt, RequestRow, Source, Trial
 from ingest.services import SourceKey, accept, servers
@@ -85,6 +86,7 @@ def seed(folder: Path) -> list[tuple[str, str]]:
         decided.refresh_from_db()
     publish(actor("dee"), decided)
     runs(product, Publication.objects.get(product=product, number=2))
+    fell_back(product, Publication.objects.get(product=product, number=2))
     waiting = proposed(product, "A shorter queue", queued=7000)
     for diff in DecisionDiff.objects.all():
         compute(diff.pk)
@@ -137,6 +139,10 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", "gates/evaluations/"),
         ("ben", "gates/evaluations/?show=all"),
         ("ben", f"gates/evaluations/{evaluation.pk}/"),
+        ("ana", "diagnosis/"),
+        ("ana", "diagnosis/?metric=cost_per_success_usd&minutes=1"),
+        ("ben", "revisits/"),
+        ("ben", f"revisits/{RevisitItem.objects.latest('id').pk}/"),
         ("ana", "evidence/"),
         ("ana", "evidence/?generation=2"),
         ("ana", "evidence/pieces/"),
@@ -191,6 +197,7 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", "/products/orchid-serve/gates/"),
         ("ben", "/products/orchid-serve/frontier/"),
         ("ben", "/products/orchid-serve/generations/1/"),
+        ("ben", "/products/orchid-serve/diagnosis/"),
         *((who, f"/products/orchid-demo/{path}") for who, path in inside),
     ]
 
@@ -218,6 +225,36 @@ def runs(product: Product, publication: Publication) -> None:
     batch, new = accept(product, key, f"records-{publication.number}", "edge", body, meta=meta)
     counted(batch, new)
     evaluate(window.pk, now)
+
+
+def fell_back(product: Product, publication: Publication) -> None:
+    """Requests that the compact route served and often failed, judged and looked at again."""
+    now = timezone.now()
+    body = b"\n".join(
+        json.dumps(on_compact(product, publication, n, now)).encode() for n in range(60)
+    )
+    key, meta = SourceKey("edge", "edge-1"), BatchMeta(watermark=now)
+    counted(*accept(product, key, "records-compact", "edge", body, meta=meta))
+    window = Window.objects.filter(product=product, publication=publication.number).latest("id")
+    evaluate(window.pk, now)
+    watch(product, now)
+
+
+def on_compact(product: Product, publication: Publication, number: int, now: datetime) -> Any:
+    """One request that fell back; every third has no answer."""
+    record = served(product, publication, number, now)
+    record |= {
+        "request_id": f"compact-{number}",
+        "arrived_at": (now - timedelta(seconds=20 - number / 10)).isoformat(),
+        "decision": {"action": "fallback", "route": "compact", "teu": "144"},
+    }
+    manifest = manifest_digest(document_of(record["digest"]).models["compact"])
+    for attempt in record["attempts"]:
+        attempt |= {"route": "compact", "model": "compact", "manifest": manifest}
+    if number % 3 == 0:
+        record["outcome"] = record["attempts"][0]["status"] = "failed"
+        record |= {"completion_ms": None, "schema_valid": None, "policy_valid": None}
+    return record
 
 
 def traced(product: Product) -> None:
