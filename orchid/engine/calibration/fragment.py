@@ -9,9 +9,12 @@ from orchid.engine.calibration.fit import DemandFit
 from orchid.engine.calibration.samples import Cell
 from orchid.engine.calibration.verdicts import Calibration, CellCalibration
 from orchid.engine.document.values import decimal_text
+from orchid.engine.segments import bucket_name
 
 #: Digits of a fitted figure; the intervals of real measurements end long before.
 DIGITS = 4
+#: The one bucket of a dimension without edges; a document names it by leaving it out.
+UNBUCKETED = bucket_name((), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,12 @@ def cells_fragment(
 
 
 def _measure(found: CellCalibration, before: float) -> dict[str, Any]:
-    where = {
+    named = {
         "route": found.cell.route,
         "input_bucket": found.cell.input_bucket,
         "output_bucket": found.cell.output_bucket,
     }
+    where = {name: value for name, value in named.items() if value != UNBUCKETED}
     if found.pad is None:
         return {**where, "disabled": True}
     return {**where, "pad": rounded(found.pad * before)}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchid.engine.calibration.conformal import ratio_interval
+from orchid.engine.calibration.conformal import needed_for, ratio_interval
 from orchid.engine.calibration.fragment import cells_fragment
 from orchid.engine.calibration.observed import NOMINAL, Measure, pad_in_force
 from orchid.engine.calibration.ratios import SummedRatios, merged
@@ -55,12 +55,14 @@ def standings(
 ) -> list[Standing]:
     """Every cell judged, the worst first.
 
-    An estimate's interval is that of the requests `before`, which the judged ones are no part of;
-    where those are too few it is taken from the judged ones themselves, all cells together.
+    An estimate's interval is that of the requests `before`, which the judged ones are no part of.
+    Where those are too few it is that of the other cells' requests, and where they are too few as
+    well, of all: then only a cell that stands out among its neighbours can be found wrong.
     """
-    scales = {measure: _scale(measure, lines, before) for measure in Measure}
+    past = {measure: _pooled(before, measure) for measure in Measure}
+    now = {measure: _pooled(lines, measure) for measure in Measure}
     found = [
-        _standing(key, one, scales[key.measure], refused.get(key.cell, {}))
+        _standing(key, one, _scale(key, one, past, now), refused.get(key.cell, {}))
         for key, one in lines.items()
     ]
     return sorted(found, key=lambda row: (row.gravity, -abs(row.found.bias), row.key))
@@ -83,25 +85,30 @@ def cells_to_propose(rows: Iterable[Standing], demand: Demand) -> list[dict[str,
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """What one measure is held to in every cell: the middle of all, and the nominal interval."""
+    """What one measure of one cell is held to: its unit, and the nominal interval."""
 
     unit: float
     low: float | None
     high: float | None
 
 
-def _scale(measure: Measure, lines: Lines, before: Lines) -> _Scale:
-    if measure.is_bound:
+_Pooled = Mapping[Measure, Mapping[int, int]]
+
+
+def _pooled(lines: Lines, measure: Measure) -> Mapping[int, int]:
+    return merged(one.ratios for key, one in lines.items() if key.measure is measure)
+
+
+def _scale(key: CellKey, own: CellSum, past: _Pooled, now: _Pooled) -> _Scale:
+    if key.measure.is_bound:
         return _Scale(1.0, 0.0, 1.0)
-    for some in (before, lines):
-        pooled = merged(one.ratios for key, one in some.items() if key.measure is measure)
-        if not pooled:
-            continue
-        unit = SummedRatios(pooled).median if measure is Measure.WORK else 1.0
-        interval = ratio_interval(SummedRatios(pooled, unit), NOMINAL)
-        if not interval.too_few or some is lines:
-            return _Scale(unit, interval.low, interval.high)
-    return _Scale(1.0, None, None)
+    whole = now[key.measure]
+    others = {bucket: count - own.ratios.get(bucket, 0) for bucket, count in whole.items()}
+    needed = needed_for(NOMINAL)
+    some = next((s for s in (past[key.measure], others) if sum(s.values()) >= needed), whole)
+    unit = SummedRatios(some).median if key.measure is Measure.WORK else 1.0
+    interval = ratio_interval(SummedRatios(some, unit), NOMINAL)
+    return _Scale(unit, interval.low, interval.high)
 
 
 def _standing(key: CellKey, one: CellSum, scale: _Scale, refused: Mapping[str, int]) -> Standing:
