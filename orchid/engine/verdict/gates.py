@@ -13,7 +13,7 @@ from orchid.engine.document.contract import GatedSegment
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.economics import ledger_usd_between
 from orchid.engine.segments import Where, floor_for
-from orchid.engine.verdict import cost, shares, utility, violations
+from orchid.engine.verdict import against, cost, shares, utility, violations
 from orchid.engine.verdict.counted import Counted
 from orchid.engine.verdict.coverage import Coverage
 from orchid.engine.verdict.evidence import Book
@@ -93,7 +93,7 @@ def _totals(observed: Observed, parts: Sequence[Scope], coverage: Coverage) -> d
 def levels_of(document: PolicyDocument) -> Levels:
     """Error levels with the number of results that chance alone could fail."""
     statistical = 2 + len(latency_gates(document))
-    tests = statistical * len(scopes(document))
+    tests = statistical * len(scopes(document)) + against.tests_of(document)
     return Levels(document.gates.alpha_pass, document.gates.alpha_fail, tests)
 
 

@@ -16,10 +16,11 @@ import msgspec
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import Where, dims_of, matches
-from orchid.engine.verdict import action, validity, violations
+from orchid.engine.verdict import action, against, validity, violations
 from orchid.engine.verdict.action import Action
 from orchid.engine.verdict.case import Case, Exposed, Stratum
 from orchid.engine.verdict.combine import Overall, combine
+from orchid.engine.verdict.coverage import Coverage
 from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.figures import figures_of
 from orchid.engine.verdict.gates import Judged, Observed, judge, levels_of, scopes
@@ -98,8 +99,10 @@ def judge_case(case: Case) -> Judgement:
     judged = judge(document, _observed(case))
     seen = watch(case, judged.coverage, judged.results)
     known = _with_running(case, judged)
+    beside = _against_incumbent(case, judged)
     told = [
         *alarmed(known, seen, _restarted(case)),
+        *(result for result in beside if result.bound),
         *(guardrail_results(document, case.guarded) if case.subject.is_stage else ()),
     ]
     checks = validity.check_all(case.subject, case.facts, case.end, _exposed(case))
@@ -114,7 +117,11 @@ def judge_case(case: Case) -> Judgement:
         why=decided.why,
         reasons=_reasons(checks, overall),
         results=tuple(_spelled(validity.held(result, checks)) for result in told),
-        figures={**figures_of(case, judged), "multiplicity": _multiplicity(document, seen)},
+        figures={
+            **figures_of(case, judged),
+            "multiplicity": _multiplicity(document, seen),
+            "against_incumbent": [_spelled(result) for result in beside],
+        },
         watched=seen.as_json(),
         end=case.end,
         evidence_digest=case.evidence_digest,
@@ -130,6 +137,16 @@ def _observed(case: Case) -> Observed:
         book=Book(case.evidence, case.document, case.end),
         own={name: part.counted for part in others for name in part.scopes},
     )
+
+
+def _against_incumbent(case: Case, judged: Judged) -> list[Result]:
+    """A canary beside the other cohort in the same minutes; without a limit it is only shown."""
+    if case.beside is None or case.subject.cohort != "candidate" or not case.subject.is_stage:
+        return []
+    book = Book(case.evidence, case.document, case.end)
+    candidate = against.Cohort(judged.counted, judged.coverage)
+    incumbent = against.Cohort(case.beside, Coverage(case.document, case.beside, book))
+    return against.results(case.document, candidate, incumbent, levels_of(case.document))
 
 
 def _with_running(case: Case, judged: Judged) -> list[Result]:

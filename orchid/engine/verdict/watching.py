@@ -26,8 +26,6 @@ from orchid.engine.verdict.shares import LATENCY_SHARE
 from orchid.engine.verdict.traffic import LATENCY_POPULATIONS, Coverage, Totals, totals_of
 from orchid.engine.verdict.wording import e_text
 
-#: On average, for a fleet whose shares are as they are due.
-FALSE_ALARM_EVERY_MS = 30 * 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Digits of what is carried on: the same on every machine, and far more than a verdict needs.
 _DIGITS = 12
@@ -58,7 +56,8 @@ def watch(case: Case, coverage: Coverage, results: Sequence[Result]) -> Seen:
     for s, n in zip(*_series(case, coverage), strict=True):
         state = detector.advance(state, s, n, due, effects)
     state = State(_rounded(state.log_r), state.steps)
-    run_length = detector.run_length_steps(FALSE_ALARM_EVERY_MS, document.gates.step_s)
+    gates = document.gates
+    run_length = detector.run_length_steps(gates.false_alarm_every_ms, gates.step_s)
     alarm = detector.alarm(state, run_length)
     return Seen(tests, state, alarm, run_length, _effects(tests, results, effects))
 

@@ -18,6 +18,7 @@ from orchid.engine.histogram import count_within
 from orchid.engine.rollup_columns import Wholes
 from orchid.engine.verdict import design_effect, shares
 from orchid.engine.verdict.counted import Counted
+from orchid.engine.verdict.proportion import Prior
 from orchid.engine.verdict.result import Levels
 from orchid.engine.verdict.shares import Counts, Tested
 from orchid.engine.verdict.traffic import LATENCY_POPULATIONS, Totals
@@ -117,7 +118,8 @@ def _weighed(given: Sequence[_Share], document: PolicyDocument, levels: Levels) 
         Counts(one.within, one.total, one.minimum, effect, one.rate_per_s)
         for one, effect in zip(given, effects, strict=True)
     ]
-    tested = shares.judge_all(counts, [one.required for one in given], levels)
+    prior = Prior(document.gates.prior.a, document.gates.prior.b)
+    tested = shares.judge_all(counts, [one.required for one in given], levels, prior)
     exact = (one.exact for one in given)
     return [Weighed(*one) for one in zip(counts, tested, exact, strict=True)]
 
