@@ -59,7 +59,7 @@ def _outlook(one: Outlook) -> list[str]:
 
 def _figure(goal: Goal, number: Fraction | None) -> str:
     if number is not None and goal.metric == Metric.VIOLATIONS:
-        return figures.decimals(Decimal(str(round(float(number), 1))), 1)
+        return figures.shortest(Decimal(str(round(float(number), 1))).normalize())
     said = value(Metric(goal.metric), number)
     return f"{said} within" if goal.latency_key and number is not None else said
 

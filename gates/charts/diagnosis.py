@@ -46,13 +46,14 @@ def segments_plot(found: Diagnosis) -> Plot:
             "The change by segment",
             (
                 Column("Segment"),
+                Column("Mostly"),
                 Column("Effect", numeric=True),
                 Column("Of the change", numeric=True),
             ),
-            [[segment(g.name), effect(found.metric, g.value), _of(g.value, whole)] for g in groups],
+            [_segment_row(found.metric, group, whole) for group in groups],
         ),
         note="The parts sum to the change exactly. "
-        f"{'Left of 0 is worse.' if not _less_is_better(found.metric) else 'Right of 0 is worse.'}",
+        f"{'Right' if _less_is_better(found.metric) else 'Left'} of 0 is worse.",
     )
 
 
@@ -88,6 +89,13 @@ def segment(key: str) -> str:
     return selector_words(dims_of(key)) if key else "the fleet"
 
 
+def _segment_row(metric: Metric, group: Group, whole: Fraction) -> list[str]:
+    largest = group.parts[0]
+    about = " ".join(word for word in (largest.route, largest.outcome.replace("_", " ")) if word)
+    mostly = f"{EFFECTS[largest.effect]}: {about}" if about else EFFECTS[largest.effect]
+    return [segment(group.name), mostly, effect(metric, group.value), _of(group.value, whole)]
+
+
 def _row(metric: Metric, part: Part, whole: Fraction) -> list[str]:
     return [
         segment(part.segment),
@@ -120,6 +128,8 @@ def _bars(found: Diagnosis, groups: Sequence[Group]) -> dict[str, Any]:
                 "textposition": "auto",
                 "cliponaxis": False,
                 "marker": {"color": colours},
+                # One bar alone would fill the picture.
+                "width": [min(0.8, 0.1 + 0.1 * len(shown))] * len(shown),
             }
         ],
         "layout": {

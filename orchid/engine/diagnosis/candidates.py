@@ -18,6 +18,7 @@ from orchid.engine.pricing import teu
 from orchid.engine.segments import matches
 
 Key = tuple[str, str]
+Cells = Sequence[Cell]
 #: More prohibitions than this are no small change any more.
 MOST_RULES = 4
 #: Cuts of a class's output cap that are tried, the smallest first.
@@ -59,40 +60,47 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The requests of a segment that a fallback serves, and what they would come to without it."""
+    """The requests of a segment that a fallback serves, and what they would come to without it.
+
+    `where` names the segment as a rule may.
+    """
 
     cell: Cell
+    where: Mapping[str, str]
     requests: Fraction
     shift: Expected
 
 
-def fallback_moves(
-    rules: Sequence[FallbackRule], after: Sequence[Cell], before: Sequence[Cell]
-) -> list[Move]:
+def fallback_moves(document: PolicyDocument, after: Cells, before: Cells) -> list[Move]:
     """Every segment's requests on a fallback, moved back to the route that they asked for.
 
-    What the asked route does with them is what it did in the same segment, in the window or else
-    in the one before; without either the move is left out, for nothing is known of it.
+    What the asked route does with them is what it did in the same segment under any load, in the
+    window or else in the one before; without either the move is left out, for nothing is known.
     """
-    known = {cell.key: cell for cell in before} | {
-        cell.key: cell for cell in after if per_request(cell) is not None
-    }
     moves = []
     for cell in after:
-        asked = _asked(rules, cell)
-        donor = known.get((cell.segment, asked)) if asked else None
-        rate = per_request(donor) if donor else None
-        if rate is not None and cell.fallback:
-            moves.append(_moved(cell, rate))
+        asked = _asked(document.fallback, cell)
+        if not (asked and cell.fallback):
+            continue
+        rate = _rate(document, after, cell, asked) or _rate(document, before, cell, asked)
+        if rate is not None:
+            moves.append(_moved(document, cell, rate))
     return moves
 
 
-def unknown_moves(
-    rules: Sequence[FallbackRule], after: Sequence[Cell], before: Sequence[Cell]
-) -> list[Cell]:
+def unknown_moves(document: PolicyDocument, after: Cells, before: Cells) -> list[Cell]:
     """Cells on a fallback of which no window has seen the asked route in their segment."""
-    known = {move.cell.key for move in fallback_moves(rules, after, before)}
-    return [c for c in after if c.fallback and c.key not in known and _asked(rules, c)]
+    known = {move.cell.key for move in fallback_moves(document, after, before)}
+    return [
+        cell
+        for cell in after
+        if cell.fallback and cell.key not in known and _asked(document.fallback, cell)
+    ]
+
+
+def policy_dims(document: PolicyDocument, cell: Cell) -> dict[str, str]:
+    """The dimensions that a rule may name: what was counted beside them is no part of a policy."""
+    return {name: cell.dims[name] for name in document.segments.dimensions if name in cell.dims}
 
 
 def denials(
@@ -135,11 +143,18 @@ def _asked(rules: Sequence[FallbackRule], cell: Cell) -> str | None:
     return fitting[0].from_ if fitting else None
 
 
-def _moved(cell: Cell, rate: Expected) -> Move:
+def _rate(document: PolicyDocument, cells: Cells, cell: Cell, route: str) -> Expected | None:
+    """What one request of the cell's segment comes to on a route; None where too few are known."""
+    mine = policy_dims(document, cell)
+    alike = [c for c in cells if c.route == route and policy_dims(document, c) == mine]
+    return per_request(alike)
+
+
+def _moved(document: PolicyDocument, cell: Cell, rate: Expected) -> Move:
     """The fallback's part of the cell leaves, and as many come to the asked route."""
     part = Fraction(cell.fallback, cell.eligible)
     shift = Expected().plus(rate, Fraction(cell.fallback)).plus(of_cell(cell), -part)
-    return Move(cell, Fraction(cell.fallback), shift)
+    return Move(cell, policy_dims(document, cell), Fraction(cell.fallback), shift)
 
 
 def _selectors(
@@ -147,10 +162,13 @@ def _selectors(
 ) -> Iterator[tuple[dict[str, str], ...]]:
     """Single values first, then whole segments, then several of them, then every request."""
     for name in dimensions:
-        values = {move.cell.dims[name] for move in moves if name in move.cell.dims}
+        values = {move.where[name] for move in moves if name in move.where}
         for value in sorted(values):
             yield ({name: value},)
-    whole = [dict(move.cell.dims) for move in sorted(moves, key=_worst_first)]
+    whole: list[dict[str, str]] = []
+    for move in sorted(moves, key=_worst_first):
+        if dict(move.where) not in whole:
+            whole.append(dict(move.where))
     for where in whole:
         yield (where,)
     for count in range(2, min(MOST_RULES, len(whole)) + 1):

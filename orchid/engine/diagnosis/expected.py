@@ -96,8 +96,9 @@ def of_cells(cells: Iterable[Cell]) -> Expected:
     return whole
 
 
-def per_request(cell: Cell) -> Expected | None:
-    """What one request of a cell comes to; None where too few were recorded."""
-    if cell.eligible < LEAST_RECORDED:
+def per_request(cells: Iterable[Cell]) -> Expected | None:
+    """What one request of some cells comes to; None where too few were recorded."""
+    whole = of_cells(cells)
+    if whole.eligible < LEAST_RECORDED:
         return None
-    return Expected().plus(of_cell(cell), Fraction(1, cell.eligible))
+    return Expected().plus(whole, 1 / whole.eligible)

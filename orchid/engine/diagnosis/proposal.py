@@ -90,7 +90,13 @@ class Proposal:
     target: Fraction
     brings_back: bool
     outlook: tuple[Outlook, ...]
+    """The gate itself first, then the others."""
     caveats: tuple[str, ...]
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the gate then keeps its bound, and not only what it was before."""
+        return self.outlook[0].keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +175,8 @@ def next_experiment(windows: Windows, parts: Sequence[Part]) -> str:
 
 def _candidates(windows: Windows, goal: Goal) -> Iterable[Candidate]:
     document = windows.document
-    moves = fallback_moves(document.fallback, windows.after, windows.before)
-    unknown = unknown_moves(document.fallback, windows.after, windows.before)
+    moves = fallback_moves(document, windows.after, windows.before)
+    unknown = unknown_moves(document, windows.after, windows.before)
     yield from denials(moves, unknown, document.segments.dimensions)
     if goal.metric == "attainment":
         yield from cuts(document, windows.after)

@@ -84,6 +84,19 @@ def test_a_route_that_the_windows_never_saw_promises_nothing() -> None:
     assert found(ATTAINMENT, few, on_compact(b=400)) is None
 
 
+def test_a_rule_names_what_a_policy_may_and_learns_from_any_load() -> None:
+    """Fallback happens under load, where the asked route was never seen."""
+    before = [window_cell("load_state=normal|task=b|tier=x")]
+    after = [
+        window_cell("load_state=compact_fallback|task=b|tier=x", "compact", losses={"failed": 400}),
+        window_cell("load_state=normal|task=a|tier=x"),
+    ]
+    proposal = found(ATTAINMENT, before, after)
+    assert denied(proposal) == [{"task": "b"}]
+    assert proposal is not None
+    assert proposal.is_within
+
+
 def test_the_best_that_is_not_enough_is_shown_as_such() -> None:
     lost = [window_cell(s, losses={"failed": 100}) for s in SEGMENTS]
     after = [window_cell(s, losses={"failed": 500}) for s in SEGMENTS[:2]] + [
