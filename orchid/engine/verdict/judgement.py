@@ -19,7 +19,7 @@ from orchid.engine.segments import Where, dims_of, matches
 from orchid.engine.verdict import action, against, validity, violations
 from orchid.engine.verdict.action import Action
 from orchid.engine.verdict.case import Case, Exposed, Stratum
-from orchid.engine.verdict.combine import Overall, combine
+from orchid.engine.verdict.combine import Overall, combine, multiplicity_text
 from orchid.engine.verdict.coverage import Coverage
 from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.figures import figures_of
@@ -203,6 +203,7 @@ def _multiplicity(document: PolicyDocument, seen: Seen) -> dict[str, Any]:
     """How many results could pass or fail by luck, and at which levels that was allowed for."""
     levels = levels_of(document)
     return {
+        "said": multiplicity_text(levels),
         "tests": levels.tests,
         "alpha_pass_each": levels.alpha_pass,
         "alpha_fail": levels.alpha_fail,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from orchid.engine.segments import where_key
 from orchid.engine.verdict.evidence import Item
 from orchid.engine.verdict.result import Result, Verdict
-from orchid.engine.verdict.wording import share_text
+from orchid.engine.verdict.wording import needs_text, share_text
 
 CONFIDENCE = 0.95
 
@@ -55,7 +55,12 @@ def judge(segment: str, seen: Delivered, most: int) -> Result:
         n=seen.responses,
         n_effective=float(seen.responses),
         minimum=seen.minimum,
+        needs=_needs(verdict, seen),
     )
+
+
+def _needs(verdict: Verdict, seen: Delivered) -> int | None:
+    return seen.minimum - seen.responses if verdict is Verdict.INCONCLUSIVE else None
 
 
 def _decide(seen: Delivered, most: int) -> Verdict:
@@ -76,6 +81,7 @@ def _words(verdict: Verdict, seen: Delivered, most: int) -> str:
         return f"{said} where at most {most:,} may be"
     if seen.responses < seen.minimum:
         said += f"; {seen.responses:,} of {seen.minimum:,} in the minimum sample"
+        said += needs_text(seen.minimum - seen.responses, None)
     limit = share_text(upper_limit(seen.responses))
     return f"{said}; a rate up to {limit} is not excluded" if seen.violations == 0 else said
 
