@@ -41,11 +41,6 @@ class EvidenceKind(models.TextChoices):
     HUMAN = "human", "Human evaluation"
 
 
-#: Kinds whose score can clear a floor. Online outcomes alone never do, and a policy or adversarial
-#: suite looks for violations, not for usefulness.
-SCORING_KINDS = (EvidenceKind.FROZEN_SUITE, EvidenceKind.SHADOW, EvidenceKind.HUMAN)
-
-
 class Standing(models.TextChoices):
     """How a cell of the traffic stands on its evidence, worst first."""
 

@@ -11,9 +11,6 @@ from orchid.cli.change import file_argument, named, product_option
 from orchid.cli.client import Api, Json
 from orchid.cli.output import json_option, show, table
 
-#: Parts of a set that are sent on as they are.
-ENVELOPE = ("schema", "product", "measured_at")
-
 
 @click.group()
 def evidence() -> None:
