@@ -30,6 +30,7 @@ class CheckOut(serializers.Serializer[Answer]):
     action = serializers.CharField()
     why = serializers.CharField(allow_blank=True)
     reasons = serializers.ListField(child=serializers.CharField())
+    percentile_method = serializers.CharField()
     next_step = serializers.CharField(allow_blank=True)
     generation = serializers.IntegerField(allow_null=True)
     window = WindowOut(allow_null=True)

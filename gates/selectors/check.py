@@ -16,6 +16,7 @@ from controlplane.web import whole_number
 from gates.models import Evaluation, Window
 from gates.selectors.verdicts import latest, live_window
 from gates.states import Action, VerdictState
+from ingest.selectors.percentiles import METHOD
 from orchid.engine.document.operation import Stage
 from policies.models import Product
 from policies.selectors import document_of, generation, generations, revision, revision_by_digest
@@ -85,6 +86,11 @@ class Answer:
     @property
     def why(self) -> str:
         return self.evaluation.why if self.evaluation else "nothing was judged"
+
+    @property
+    def percentile_method(self) -> str:
+        """How the percentiles among the values came about."""
+        return METHOD
 
     @property
     def generation(self) -> int | None:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 
+#: Said beside every percentile that is computed here; imported ones keep their own label.
+METHOD = "nearest rank (inverted CDF)"
 #: What is said of a sample, in percent.
 PERCENTS = (50, 90, 95, 99)
 

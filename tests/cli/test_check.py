@@ -42,6 +42,7 @@ def answer(word: str, code: int, *gates: dict[str, Any]) -> dict[str, Any]:
         "validity": {"valid": True, "state": "ok"},
         "action": "hold",
         "why": "no rollout is open",
+        "percentile_method": "nearest rank",
         "next_step": "",
         "generation": 3,
         "window": {"publication": 7, "cohort": "candidate", "exposure": 0.05},
@@ -158,6 +159,12 @@ def test_the_head_says_what_was_judged_and_what_follows() -> None:
         "Evidence: valid",
         "Action: hold (no rollout is open)",
     ]
+
+
+def test_a_percentile_is_never_shown_without_its_method() -> None:
+    p95 = gate(metric="completion_p95_ms", value="1310", bound="1500", margin="190")
+    assert "Percentiles: nearest rank." in answer_text("p", answer("pass", 0, p95))
+    assert "Percentiles" not in answer_text("p", answer("pass", 0, gate()))
 
 
 def test_a_row_has_value_bound_margin_interval_and_sample() -> None:

@@ -41,6 +41,7 @@ def test_validity_verdict_and_action_are_three_answers(staged: Judged) -> None:
     assert answer["validity"]["valid"] is True
     assert answer["action"] == "hold"
     assert "no rollout is open" in answer["why"]
+    assert answer["percentile_method"].startswith("nearest rank")
     assert (answer["generation"], answer["window"]["publication"]) == (1, 1)
     assert {"value", "bound", "margin", "low", "high", "n", "needs", "needs_s"} <= answer[
         "evaluation"

@@ -17,6 +17,7 @@ from orchid.engine.arithmetic import (
     fixed_batch_use,
     tokens_of_text,
 )
+from orchid.engine.sample import METHOD, inverted_cdf
 
 
 @click.group()
@@ -52,6 +53,15 @@ def batch(outputs: tuple[int, ...]) -> None:
     """Use of a fixed batch whose members write OUTPUTS tokens: all wait for the longest."""
     use, slots = fixed_batch_use(outputs), max(outputs) * len(outputs)
     click.echo(f"{sum(outputs):,} of {slots:,} slots are of use: {share(use)}")
+
+
+@arithmetic.command()
+@click.argument("values", nargs=-1, required=True, type=DECIMAL)
+@click.option("--at", "percent", default=95, show_default=True, type=click.IntRange(1, 100))
+def percentile(values: tuple[Decimal, ...], percent: int) -> None:
+    """The percentile of VALUES as every figure here has it: one of them, nothing in between."""
+    found = inverted_cdf(sorted(map(float, values)), percent)
+    click.echo(f"p{percent} is {found:,.15g} by {METHOD}, of {len(values):,} values")
 
 
 @arithmetic.command()
