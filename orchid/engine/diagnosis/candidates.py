@@ -1,6 +1,6 @@
 """Changes of policy that could bring a gate back, each with what the recorded counts become."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -15,12 +15,14 @@ from orchid.engine.document.quality import FallbackRule
 from orchid.engine.document.wording import selector_words
 from orchid.engine.measured import class_name
 from orchid.engine.pricing import teu
-from orchid.engine.segments import matches
+from orchid.engine.segments import matches, segment_key
 
 Key = tuple[str, str]
 Cells = Sequence[Cell]
 #: More prohibitions than this are no small change any more.
 MOST_RULES = 4
+#: Of so many segments, the worst, each is tried by itself.
+MOST_SEGMENTS = 40
 #: Cuts of a class's output cap that are tried, the smallest first.
 CUTS = (Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(6, 10), Fraction(5, 10))
 
@@ -49,9 +51,9 @@ class Candidate:
     depth: Fraction = NOTHING
     """How far a limit is cut; of two that touch the same requests the shallower is smaller."""
 
-    def counts(self, cells: Iterable[Cell], where: Mapping[str, Any]) -> Expected:
-        """The sums of a scope after the change."""
-        whole = of_cells(cell for cell in cells if matches(where, cell.dims))
+    def counts(self, recorded: Expected, where: Mapping[str, Any]) -> Expected:
+        """What the recorded sums of a scope become."""
+        whole = recorded
         for dims, shift in self.shifts:
             if matches(where, dims):
                 whole = whole.plus(shift)
@@ -77,20 +79,22 @@ def fallback_moves(document: PolicyDocument, after: Cells, before: Cells) -> lis
     What the asked route does with them is what it did in the same segment under any load, in the
     window or else in the one before; without either the move is left out, for nothing is known.
     """
-    moves = []
+    moves, sides = [], [_by_policy(document, cells) for cells in (after, before)]
     for cell in after:
         asked = _asked(document.fallback, cell)
         if not (asked and cell.fallback):
             continue
-        rate = _rate(document, after, cell, asked) or _rate(document, before, cell, asked)
+        place = segment_key(policy_dims(document, cell)), asked
+        rates = (per_request(side.get(place, ())) for side in sides)
+        rate = next((rate for rate in rates if rate is not None), None)
         if rate is not None:
             moves.append(_moved(document, cell, rate))
     return moves
 
 
-def unknown_moves(document: PolicyDocument, after: Cells, before: Cells) -> list[Cell]:
+def unknown_moves(document: PolicyDocument, after: Cells, moves: Sequence[Move]) -> list[Cell]:
     """Cells on a fallback of which no window has seen the asked route in their segment."""
-    known = {move.cell.key for move in fallback_moves(document, after, before)}
+    known = {move.cell.key for move in moves}
     return [
         cell
         for cell in after
@@ -143,11 +147,13 @@ def _asked(rules: Sequence[FallbackRule], cell: Cell) -> str | None:
     return fitting[0].from_ if fitting else None
 
 
-def _rate(document: PolicyDocument, cells: Cells, cell: Cell, route: str) -> Expected | None:
-    """What one request of the cell's segment comes to on a route; None where too few are known."""
-    mine = policy_dims(document, cell)
-    alike = [c for c in cells if c.route == route and policy_dims(document, c) == mine]
-    return per_request(alike)
+def _by_policy(document: PolicyDocument, cells: Cells) -> dict[Key, list[Cell]]:
+    """The cells by the segment that a rule may name, and route."""
+    found: dict[Key, list[Cell]] = {}
+    for cell in cells:
+        place = segment_key(policy_dims(document, cell)), cell.route
+        found.setdefault(place, []).append(cell)
+    return found
 
 
 def _moved(document: PolicyDocument, cell: Cell, rate: Expected) -> Move:
@@ -169,7 +175,7 @@ def _selectors(
     for move in sorted(moves, key=_worst_first):
         if dict(move.where) not in whole:
             whole.append(dict(move.where))
-    for where in whole:
+    for where in whole[:MOST_SEGMENTS]:
         yield (where,)
     for count in range(2, min(MOST_RULES, len(whole)) + 1):
         yield tuple(whole[:count])

@@ -123,7 +123,7 @@ def propose(
     if was is None:
         return None
     target = _target(windows, goal, base_usd)
-    found = [(c, _reached(windows, goal, c)) for c in _candidates(windows, goal)]
+    found = [(c, _reached(windows, goal, c, recorded)) for c in _candidates(windows, goal)]
     better = [(c, value) for c, value in found if value is not None and goal.gain(value, was) > 0]
     reaching = [c for c, value in better if goal.keeps(value, target)]
     if reaching:
@@ -176,7 +176,7 @@ def next_experiment(windows: Windows, parts: Sequence[Part]) -> str:
 def _candidates(windows: Windows, goal: Goal) -> Iterable[Candidate]:
     document = windows.document
     moves = fallback_moves(document, windows.after, windows.before)
-    unknown = unknown_moves(document, windows.after, windows.before)
+    unknown = unknown_moves(document, windows.after, moves)
     yield from denials(moves, unknown, document.segments.dimensions)
     if goal.metric == "attainment":
         yield from cuts(document, windows.after)
@@ -186,8 +186,10 @@ def _scope(cells: Iterable[Cell], goal: Goal) -> Expected:
     return of_cells(cell for cell in cells if matches(goal.where, cell.dims))
 
 
-def _reached(windows: Windows, goal: Goal, candidate: Candidate) -> Fraction | None:
-    return goal.read(candidate.counts(windows.after, goal.where), windows.ledger_usd)
+def _reached(
+    windows: Windows, goal: Goal, candidate: Candidate, recorded: Expected
+) -> Fraction | None:
+    return goal.read(candidate.counts(recorded, goal.where), windows.ledger_usd)
 
 
 def _target(windows: Windows, goal: Goal, base_usd: Fraction) -> Fraction:
@@ -213,22 +215,26 @@ def _size(candidate: Candidate) -> tuple[Fraction, Fraction, int, int, str]:
 def _proposal(
     windows: Windows, change: Candidate, target: Fraction, back: bool, goals: Sequence[Goal]
 ) -> Proposal:
-    outlook = tuple(
-        Outlook(
-            goal,
-            goal.read(_scope(windows.after, goal), windows.ledger_usd),
-            _reached(windows, goal, change),
-        )
-        for goal in goals
-    )
+    outlook = tuple(_outlook(windows, goal, change) for goal in goals)
     return Proposal(change, target, back, outlook, tuple(_caveats(windows, change, outlook)))
+
+
+def _outlook(windows: Windows, goal: Goal, change: Candidate) -> Outlook:
+    recorded = _scope(windows.after, goal)
+    return Outlook(
+        goal,
+        goal.read(recorded, windows.ledger_usd),
+        _reached(windows, goal, change, recorded),
+    )
 
 
 def _caveats(windows: Windows, change: Candidate, outlook: Sequence[Outlook]) -> Iterable[str]:
     yield NOT_A_VERDICT
     yield from change.assumes
     rate = (
-        change.counts(windows.after, {}).teu / windows.seconds if windows.seconds else Fraction(0)
+        change.counts(of_cells(windows.after), {}).teu / windows.seconds
+        if windows.seconds
+        else Fraction(0)
     )
     fleet = windows.document.fleet
     safe = fleet.devices * Fraction(fleet.raw_teu_per_s) * Fraction(fleet.safe_factor)
