@@ -26,6 +26,7 @@ _COLUMNS = (
     Column("Outcome"),
 )
 _TRIAL_COLUMNS = (*_COLUMNS[:1], *_COLUMNS[2:6], Column("Misses"), Column("Smallest margin"))
+_TRADE_COLUMNS = (Column("Against"), *_COLUMNS[2:6])
 #: As many names as a cell of the table takes.
 _NAMED = 2
 
@@ -38,6 +39,21 @@ def frontier_table(points: Sequence[FrontierPoint], bounds: Bounds) -> Table:
 def trials_table(trials: Sequence[FrontierPoint], bounds: Bounds) -> Table:
     """What the selected policy did under stress, each against every gate."""
     return Table("Trials under stress", _TRIAL_COLUMNS, [_trial(one, bounds) for one in trials])
+
+
+def trades_table(points: Sequence[FrontierPoint]) -> Table | None:
+    """What one point costs or brings against each other one, each row with its one baseline.
+
+    The point that was selected; else the newest generation that was measured.
+    """
+    own = next((p.point for p in points if p.is_selected), None) or next(
+        (p.point for p in points if p.point.kind == "measured"), None
+    )
+    others = [p.point for p in points if own is not None and p.point is not own]
+    if own is None or not others:
+        return None
+    rows = [[other.name, *_differences(own, other)] for other in others]
+    return Table(f"{own.name} against each other point", _TRADE_COLUMNS, rows)
 
 
 def missed(point: Point, bounds: Bounds) -> list[Metric]:
@@ -70,6 +86,16 @@ def dominance(found: FrontierPoint) -> str:
     more = len(found.beaten.by) - _NAMED
     names += f" and {more} more" if more > 0 else ""
     return f"yes, by {names}" if found.beaten.surely else f"not told apart from {names}"
+
+
+def _differences(own: Point, baseline: Point) -> list[str]:
+    """Own figure less the baseline's."""
+    mine, theirs = texts_of(own), texts_of(baseline)
+    return [wording.change(m, _difference(mine[m], theirs[m])) for m in mine]
+
+
+def _difference(mine: str | None, theirs: str | None) -> str | None:
+    return None if mine is None or theirs is None else f"{Decimal(mine) - Decimal(theirs):f}"
 
 
 def _row(found: FrontierPoint, bounds: Bounds) -> list[str]:

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 from accounts.guard import Permission, page
 from controlplane.web import HtmxRequest, render_page
 from gates.charts.frontier import frontier_plot
-from gates.charts.frontier_table import trials_table
+from gates.charts.frontier_table import trades_table, trials_table
 from gates.selectors.frontier import frontier_of
 from policies import selectors as policies
 
@@ -21,6 +21,7 @@ def frontier(request: HtmxRequest, slug: str) -> HttpResponse:
         "product": product,
         "found": found,
         "frontier": frontier_plot(found.points, found.bounds),
+        "trades": trades_table(found.points),
         "trials": trials_table(found.trials, found.bounds) if found.trials else None,
     }
     return render_page(request, "gates/frontier.html", None, context)

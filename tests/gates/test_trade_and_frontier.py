@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from accounts.guard import SYSTEM_ACTOR
 from gates.charts import frontier_plot
-from gates.charts.frontier_table import trials_table
+from gates.charts.frontier_table import trades_table, trials_table
 from gates.models import DeclaredPoint
 from gates.selectors import Trade, bounds_now, figures, frontier, predicted
 from gates.selectors.frontier import frontier_of
@@ -232,6 +232,16 @@ def reference(db: None) -> Any:
     product = create_product(SYSTEM_ACTOR, "orchid-serve", "Reference", document=document)
     call_command("load_declared_points", "orchid-serve", folder / "declared-points.yaml")
     return product
+
+
+def test_each_trade_has_one_named_baseline(reference: Any) -> None:
+    table = trades_table(frontier(reference))
+    assert table is not None
+    assert table.caption == "continuous, deadline-aware against each other point"
+    utility = {row[0]: row[1] for row in table.rows}
+    assert utility["full only"] == "−0.0120"
+    assert utility["dynamic batch 8"] == "−0.0100"
+    assert utility["batch 16 experiment"] == "unknown"
 
 
 def test_a_trial_under_stress_is_a_point_of_that_stress_alone(reference: Any) -> None:
