@@ -79,6 +79,7 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     traced(product)
     set_aside(product)
     cells = json.loads((EXAMPLES / "orchid-demo/evidence.json").read_text())["evidence"]
+    cells += [{**cell, "load_state": "compact_fallback"} for cell in cells]
     push_evidence_set(actor("ana"), product, {"items": cells})
     decided = proposed(product, "Compact fallback", queued=8000)
     for name in ("ben", "dee"):
