@@ -76,9 +76,10 @@ def _contenders(times: Times, sheets: list[Placed]) -> dict[str, Round]:
 
 
 def _from_sheets(sheets: list[Placed]) -> float | None:
-    whole = summed(sheets, SEGMENTS)
-    counts = np.bincount(whole.bucket, whole.count, minlength=BUCKETS).astype(np.int64)
-    return percentile_of(np.arange(BUCKETS), counts, QUANTILE)
+    """Of all segments together: every row is added to one."""
+    together = np.zeros(SEGMENTS, dtype=np.int64)
+    whole = summed([(histograms, together) for histograms, _ in sheets], 1)
+    return percentile_of(whole.bucket, whole.count, QUANTILE)
 
 
 def _postgres_s(times: Times) -> float:

@@ -144,12 +144,14 @@ class _Whole:
         flat = _added([(one.counts.reshape(-1), one.top) for one, _ in alike])
         counts = flat.reshape(table.counts.shape)
         row, first = to[table.rows], table.first - self._first
+        targets, of_row = np.unique(row, return_inverse=True)
         for column, some in ((first, counts[:, :-1]), (self._width, counts[:, -1:])):
             sums = self._sums[:, column : column + some.shape[1]]
-            if len(np.unique(row)) == len(row):
+            if len(targets) == len(row):
                 sums[row] += some
-            else:
-                np.add.at(sums, row, some)
+                continue
+            for place, target in enumerate(targets):
+                sums[target] += some[of_row == place].sum(axis=0)
 
     def entries(self) -> Entries:
         place = np.flatnonzero(self._sums)
