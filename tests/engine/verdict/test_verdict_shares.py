@@ -5,7 +5,6 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchid.engine.verdict.design_effect import estimate
 from orchid.engine.verdict.result import Levels, Result, Verdict
 from orchid.engine.verdict.shares import Counts, attainment, latency
 
@@ -85,18 +84,3 @@ def test_more_good_records_never_turn_a_pass_into_a_fail(pair: tuple[int, int]) 
             Verdict.INCONCLUSIVE,
             Verdict.NO_DATA,
         }
-
-
-def test_few_blocks_leave_the_declared_design_effect() -> None:
-    assert estimate([(90, 100)] * 7, prior=1.5) == 1.5
-
-
-def test_an_incident_in_one_block_inflates_the_design_effect() -> None:
-    bursty = estimate([(100, 100)] * 9 + [(20, 100)], prior=1.0)
-    even = estimate([(92, 100)] * 10, prior=1.0)
-    assert bursty > 50
-    assert even == 1.0
-
-
-def test_blocks_that_all_agree_leave_the_declared_design_effect() -> None:
-    assert estimate([(100, 100)] * 20, prior=2.0) == 2.0

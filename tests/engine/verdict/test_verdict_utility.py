@@ -1,5 +1,8 @@
 """The utility index over the observed mix, and the violations beside it."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,3 +80,39 @@ def test_clean_responses_pass_and_show_what_is_not_excluded() -> None:
 def test_no_responses_never_pass() -> None:
     assert violations.judge("", Delivered(0, 0, 200), 0).verdict is Verdict.NO_DATA
     assert violations.judge("", Delivered(199, 0, 200), 0).verdict is Verdict.INCONCLUSIVE
+
+
+def drawn(n: int, mean: float, weight: float, seed: int) -> Scores:
+    """Item scores of a Beta distribution: the larger its weight, the closer together."""
+    items = np.random.default_rng(seed).beta(mean * weight, (1 - mean) * weight, n).tolist()
+    return Scores(n, float(np.mean(items)), float(np.std(items, ddof=1)), utility.variation(items))
+
+
+def test_item_scores_leave_less_open_than_their_mean_and_spread() -> None:
+    scored = drawn(600, 0.914, 60.0, 1)
+    closed = replace(scored, variation=None)
+    by_item = utility.judge("", [Cell("full", 9_000, scored)], 0.895, 200, LEVELS)
+    by_spread = utility.judge("", [Cell("full", 9_000, closed)], 0.895, 200, LEVELS)
+    assert (by_item.verdict, by_spread.verdict) == (Verdict.PASS, Verdict.INCONCLUSIVE)
+    assert utility.BY_ITEM in by_item.message
+    assert utility.CLOSED_FORM in by_spread.message
+
+
+def test_evidence_of_both_kinds_is_said_to_be_of_both() -> None:
+    cells = [Cell("full", 8_000, drawn(5_000, 0.914, 60.0, 1)), Cell("compact", 100, COMPACT)]
+    found = utility.judge("", cells, 0.895, 200, LEVELS)
+    assert "where given, else" in found.message
+
+
+def test_the_bound_from_items_is_rarely_wrong() -> None:
+    missed = sum(
+        scores.mean - utility.reach([Cell("a", 10_000, scores)], 0.1) > 0.8
+        for scores in (drawn(300, 0.8, 3.0, seed) for seed in range(200))
+    )
+    assert missed <= 20
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=50))
+def test_a_score_turned_round_varies_as_much(items: list[float]) -> None:
+    turned = [1 - score for score in items]
+    assert utility.variation(items) == pytest.approx(utility.variation(turned), abs=1e-9)
