@@ -1,6 +1,7 @@
 """How shapes, versions, measures and verdicts of calibration are written on pages."""
 
 from controlplane import figures
+from orchid.engine.calibration.fragment import UNBUCKETED
 from orchid.engine.calibration.observed import Measure
 from orchid.engine.calibration.samples import Cell
 from orchid.engine.calibration.verdicts import Calibration
@@ -47,8 +48,12 @@ DIGITS = 8
 
 
 def shape(cell: Cell) -> str:
-    """`full, 513-4096 in, up to 65-512 out`."""
-    return f"{cell.route}, {cell.input_bucket} in, up to {cell.output_bucket} out"
+    """`full, 513-4096 in, 65-512 out`; by the cap of its output, as admission knows it."""
+    return f"{cell.route}, {_bucket(cell.input_bucket)} in, {_bucket(cell.output_bucket)} out"
+
+
+def _bucket(name: str) -> str:
+    return "any" if name == UNBUCKETED else name
 
 
 def version(name: str) -> str:

@@ -19,6 +19,8 @@ _COLOURS = {
 }
 #: As many shapes as a picture can name; the table has them all.
 DRAWN = 24
+#: A logarithmic axis with a tick at 1, 2 and 5 of each decade.
+LOG = {"type": "log", "dtick": "D2"}
 LEGEND = {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom"}
 
 
@@ -127,8 +129,8 @@ def _predicted(rows: Sequence[Standing], measure: Measure) -> dict[str, Any]:
     return {
         "data": traces,
         "layout": {
-            "xaxis": {"type": "log", "title": {"text": f"Predicted, {unit}"}},
-            "yaxis": {"type": "log", "title": {"text": f"Observed, {unit}"}},
+            "xaxis": {**LOG, "title": {"text": f"Predicted, {unit}"}},
+            "yaxis": {**LOG, "title": {"text": f"Observed, {unit}"}},
             "shapes": [equal],
             "showlegend": True,
             "legend": LEGEND,

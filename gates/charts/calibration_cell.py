@@ -6,7 +6,7 @@ from typing import Any
 
 from controlplane.web import Column, Plot, Table
 from gates import calibration_words as words
-from gates.charts.calibration import LEGEND
+from gates.charts.calibration import LEGEND, LOG
 from gates.models import CalibrationCell
 from gates.selectors.calibration import sum_of
 from orchid.engine.calibration.ratios import SummedRatios
@@ -86,7 +86,7 @@ def _ratios(rows: Sequence[Standing], sums: Sequence[CalibrationCell]) -> dict[s
     return {
         "data": traces,
         "layout": {
-            "xaxis": {"type": "log", "title": {"text": "Observed over predicted"}},
+            "xaxis": {**LOG, "title": {"text": "Observed over predicted"}},
             "yaxis": {"title": {"text": "Share at or under it"}, "tickformat": ".0%"},
             "shapes": [at_one],
             "showlegend": True,

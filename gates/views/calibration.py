@@ -24,6 +24,9 @@ from orchid.engine.calibration.observed import Measure
 from orchid.engine.calibration.samples import Cell
 from policies import selectors as policies
 
+#: Watches that are listed where nothing moved: those that are nearest to it.
+SHOWN = 8
+
 
 @require_GET
 @page(Permission.VIEW)
@@ -32,7 +35,7 @@ def calibration(request: HtmxRequest, slug: str) -> HttpResponse:
     product, now = policies.product(slug), timezone.now()
     found = calibrated(product, now)
     measure = _measure(request, [row.key.measure for row in found.rows])
-    rows = found.of(measure)
+    rows, watches = found.of(measure), _watches(found)
     context = {
         "product": product,
         "found": found,
@@ -42,7 +45,8 @@ def calibration(request: HtmxRequest, slug: str) -> HttpResponse:
         "rows": rows,
         "plots": [predicted_plot(rows, measure), coverage_plot(rows)] if rows else [],
         "reliability": reliability_plot(found.reliability) if found.reliability else None,
-        "watches": _watches(found),
+        "watches": watches[: max(SHOWN, sum(one["row"].alarm_at is not None for one in watches))],
+        "watched": len(watches),
         "run_length": RUN_LENGTH,
         "prefix": prefix_reads(product, now),
         "fragment": _fragment(found),
