@@ -47,7 +47,7 @@ def test_one_bad_segment_is_taken_out_of_fallback_by_the_shortest_selector() -> 
     proposal = found(ATTAINMENT, on_full(), on_compact(b=400))
     assert denied(proposal) == [{"task": "b"}]
     assert proposal is not None
-    assert (proposal.brings_back, proposal.change.requests) == (True, 1000)
+    assert (proposal.brings_back, proposal.change.requests) == (True, Fraction(1000))
     (attainment,) = proposal.outlook
     assert (attainment.recorded, attainment.expected) == (Fraction(2600, 3000), Fraction(1))
 
@@ -74,7 +74,7 @@ def test_what_was_missed_before_as_well_is_the_target() -> None:
     proposal = found(VIOLATIONS, before, after)
     assert denied(proposal) == [{"task": "b"}]
     assert proposal is not None
-    assert (proposal.target, proposal.brings_back) == (6, True)
+    assert (proposal.target, proposal.brings_back) == (Fraction(6), True)
 
 
 def test_a_route_that_the_windows_never_saw_promises_nothing() -> None:
