@@ -10,6 +10,7 @@ from orchid.engine.derivations import (
     arithmetic,
     demand,
     diagnosed,
+    feature,
     fleet,
     memory,
     money,
@@ -34,7 +35,7 @@ __all__ = [
 
 REGISTRY: dict[str, Derivation] = {
     derivation.name: derivation
-    for module in (quoted, demand, fleet, money, memory, points, diagnosed, arithmetic)
+    for module in (quoted, demand, fleet, money, memory, points, diagnosed, feature, arithmetic)
     for derivation in module.DERIVATIONS
 }
 

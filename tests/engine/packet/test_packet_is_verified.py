@@ -155,6 +155,14 @@ def test_what_is_no_packet_is_refused_in_words(data: bytes, said: str) -> None:
         verify(data)
 
 
+@pytest.mark.parametrize("value", ["1e999", "9" * 30, "9" * 5_000, '"\\ud800"'])
+def test_values_without_a_canonical_spelling_are_refused(packet: bytes, value: str) -> None:
+    altered = packet.replace(b'"value":"84030"', f'"value":{value}'.encode())
+    assert altered != packet
+    with pytest.raises(PacketError, match=r"spelled|not JSON"):
+        verify(altered)
+
+
 @pytest.mark.parametrize(
     "change",
     [
