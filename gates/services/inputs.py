@@ -29,6 +29,7 @@ from orchid.engine.verdict.case import (
     Watched,
 )
 from orchid.engine.verdict.counted import Counted
+from orchid.engine.verdict.evidence import Item
 from orchid.engine.verdict.guardrails import windows_of_guardrails
 from orchid.engine.verdict.stretches import begun, floor, own_starts
 from orchid.engine.verdict.validity import Limits, State, limits_for
@@ -98,7 +99,7 @@ def gather(read: Reading) -> Case:
         end=read.end,
         parts=parts,
         costs=costs,
-        evidence=tuple(items_for(read.window.product, manifests_of(read.document).values())),
+        evidence=_evidence(read),
         facts=_facts(read, min(parts[-1].start, costs.start)),
         watched=_watched(read),
         running=running(read),
@@ -141,6 +142,14 @@ def _subject(window: Window) -> Subject:
 def _given(digest: str) -> str:
     """A digest names one content for ever."""
     return canonical_bytes(document_of(digest)).decode()
+
+
+def _evidence(read: Reading) -> tuple[Item, ...]:
+    """On what the generation pins; beside a canary also on what the incumbent pins."""
+    manifests = set(manifests_of(read.document).values())
+    if beside := _compared(read.window):
+        manifests |= set(manifests_of(document_of(beside)).values())
+    return tuple(items_for(read.window.product, manifests))
 
 
 def _parts(read: Reading) -> tuple[Part, ...]:
@@ -217,9 +226,14 @@ def _watched(read: Reading) -> Watched:
 
 def _beside(read: Reading, start: datetime) -> Counted | None:
     """The other cohort of a split in the same minutes; None where one generation has everything."""
-    if read.window.exposure >= 1 or not _digest_beside(read.window):
+    if not _compared(read.window):
         return None
     return read.counted(start, cohort=OTHER[read.window.cohort])
+
+
+def _compared(window: Window) -> str:
+    """The generation of the other cohort of a split; empty where there is none."""
+    return _digest_beside(window) if window.exposure < 1 else ""
 
 
 def _digest_beside(window: Window) -> str:

@@ -8,7 +8,7 @@ to ten digits: more than any verdict needs, and the same wherever they are compu
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -120,7 +120,9 @@ def judge_case(case: Case) -> Judgement:
         figures={
             **figures_of(case, judged),
             "multiplicity": _multiplicity(document, seen),
-            "against_incumbent": [_spelled(result) for result in beside],
+            "against_incumbent": [
+                asdict(_spelled(validity.held(result, checks))) for result in beside
+            ],
         },
         watched=seen.as_json(),
         end=case.end,
