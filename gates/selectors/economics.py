@@ -1,5 +1,6 @@
 """The books of a product: what was spent in a stretch of time, for whom, and to what end."""
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -147,8 +148,9 @@ def _by_tenant(cells: Sequence[Hourly], tenants: Sequence[Hourly]) -> Iterator[T
         some = named[_key(stream)].hours if _key(stream) in named else []
         for tenant in some:
             yield _traffic(stream, tenant, None, tenant.sums.counters["technical_success"])
-        for at in sorted({cell.at for cell in stream.hours}):
-            rest = without(_at(stream.hours, at), _at(some, at))
+        by_hour = _by_hour(some)
+        for at, all_of in sorted(_by_hour(stream.hours).items()):
+            rest = without(all_of, by_hour[at])
             if rest is not None:
                 nobody = CellInTime(at, CellName("", "", ""), rest)
                 yield _traffic(stream, nobody, None, rest.counters["technical_success"])
@@ -158,8 +160,11 @@ def _key(stream: Hourly) -> tuple[str, int | None, str]:
     return stream.digest, stream.publication, stream.cohort
 
 
-def _at(hours: Iterable[CellInTime], at: datetime) -> list[Sums]:
-    return [cell.sums for cell in hours if cell.at == at]
+def _by_hour(hours: Iterable[CellInTime]) -> dict[datetime, list[Sums]]:
+    found: dict[datetime, list[Sums]] = defaultdict(list)
+    for cell in hours:
+        found[cell.at].append(cell.sums)
+    return found
 
 
 def _traffic(stream: Hourly, cell: CellInTime, route: str | None, successes: int) -> Traffic:

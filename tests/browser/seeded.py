@@ -144,6 +144,9 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ana", "diagnosis/?metric=cost_per_success_usd&minutes=1"),
         ("ben", "revisits/"),
         ("ben", f"revisits/{RevisitItem.objects.latest('id').pk}/"),
+        ("ben", "economics/"),
+        ("ben", "economics/?period=window&by=tenant"),
+        ("ben", "budgets/"),
         ("ana", "evidence/"),
         ("ana", "evidence/?generation=2"),
         ("ana", "evidence/pieces/"),
@@ -353,6 +356,7 @@ def served(product: Product, publication: Publication, number: int, now: datetim
                 "decode_ms": 122.0,
                 "accelerator_ms": 120.0 + number + 150 * (number % 6 == 0),
                 "validation_ms": 4.0,
+                "teu_observed": "310",
             }
         ],
     }
