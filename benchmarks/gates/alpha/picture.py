@@ -9,12 +9,13 @@ WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 250, 24, 52
 
 _STYLE = """
-  text { font: 13px system-ui, sans-serif; fill: #333 }
+  .ground { fill: #fff } text { font: 13px system-ui, sans-serif; fill: #333 }
   .axis { stroke: #999 } .grid { stroke: #ddd } .bound { stroke: #b00; stroke-dasharray: 5 4 }
   .l0 { stroke: #b45309; fill: none } .l1 { stroke: #1d4ed8; fill: none }
   .l2 { stroke: #047857; fill: none } .l3 { stroke: #7e22ce; fill: none }
   @media (prefers-color-scheme: dark) {
-    text { fill: #ddd } .axis { stroke: #777 } .grid { stroke: #444 } .bound { stroke: #f66 }
+    .ground { fill: #16181d } text { fill: #ddd } .axis { stroke: #777 }
+    .grid { stroke: #444 } .bound { stroke: #f66 }
     .l0 { stroke: #fbbf24 } .l1 { stroke: #93c5fd } .l2 { stroke: #6ee7b7 } .l3 { stroke: #d8b4fe }
   }
 """
@@ -46,7 +47,8 @@ class Axes:
 
 def draw(curves: Sequence[Curve], bound: float, axes: Axes, title: str) -> str:
     """The whole picture; `bound` is the dashed line."""
-    parts = [*_grid(axes), *_bound(axes, bound)]
+    ground = f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>'
+    parts = [ground, *_grid(axes), *_bound(axes, bound)]
     for number, curve in enumerate(curves):
         parts += _curve(axes, number, curve)
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'

@@ -32,7 +32,7 @@ def write(lines: Sequence[Line], curves: Sequence[Curve]) -> None:
     most = max(x for one in curves for x, _ in one.points)
     highest = max(y for one in curves for _, y in one.points)
     axes = Axes(50, most, min(1.0, 0.1 + round(highest, 1)))
-    title = "Runs that passed wrongly by then, at a share that only just misses"
+    title = "Runs that had passed wrongly, by the requests looked at"
     PICTURE.write_text(draw(curves, ALPHA_PASS, axes, title))
     before, _, rest = DOCUMENT.read_text().partition(BEGIN)
     DOCUMENT.write_text(before + BEGIN + table(lines) + END + rest.partition(END)[2])

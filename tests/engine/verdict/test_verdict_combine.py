@@ -5,7 +5,7 @@ import math
 import pytest
 
 from orchid.engine.verdict import exposure
-from orchid.engine.verdict.combine import combine
+from orchid.engine.verdict.combine import combine, multiplicity_text
 from orchid.engine.verdict.result import Levels, Result, Verdict
 
 PASS, FAIL = Verdict.PASS, Verdict.FAIL
@@ -67,3 +67,24 @@ def test_a_split_that_is_right_holds(candidate: int) -> None:
 def test_full_exposure_has_no_incumbent() -> None:
     assert exposure.check(500, 500, 1.0).holds
     assert not exposure.check(499, 500, 1.0).holds
+
+
+def test_what_only_all_together_show_is_said_with_its_mean() -> None:
+    several = [
+        result(OPEN, name, math.log(e)) for name, e in zip("abcd", (150, 90, 90, 90), strict=True)
+    ]
+    (reason,) = combine(several, 0.01).reasons
+    assert reason.startswith("together: the e-values of 4 tests have a mean of 1.0e+02; most of it")
+    assert "segment a" in reason
+
+
+def test_the_number_of_tests_is_said_with_what_it_asks() -> None:
+    assert multiplicity_text(Levels(0.05, 0.01, tests=17)) == (
+        "17 tests; each passes at e >= 20, and all must; "
+        "a fail needs e >= 1,700 in one or a mean of 100"
+    )
+
+
+def test_harm_that_is_certain_is_not_averaged_away() -> None:
+    certain = Result("attainment", "", FAIL, "1", "fail", n=1000, log_e_fail=math.inf)
+    assert combine([certain, result(PASS)], 0.01).verdict is FAIL
