@@ -1,19 +1,16 @@
 """The figures of a judgement: what pages show and proposals quote. Unknown is null."""
 
-from dataclasses import asdict
 from typing import Any
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.quality import Floor
 from orchid.engine.document.values import decimal_text
-from orchid.engine.economics import hourly_ledger_usd, ledger_usd_between
+from orchid.engine.economics import HOURS_PER_MONTH, hourly_ledger_usd, ledger_usd_between
 from orchid.engine.segments import where_key
 from orchid.engine.verdict import utility
 from orchid.engine.verdict.case import Case
 from orchid.engine.verdict.gates import Judged, least_utility, levels_of, scopes
 from orchid.engine.verdict.traffic import Totals
-
-HOURS_PER_MONTH = 730
 
 
 def figures_of(case: Case, judged: Judged) -> dict[str, Any]:
@@ -56,7 +53,10 @@ def _scope_figures(totals: Totals) -> dict[str, Any]:
 
 
 def _scores(cell: utility.Cell) -> dict[str, Any] | None:
-    return asdict(cell.scores) if cell.scores else None
+    """Field by field, for `asdict` copies each of them, and there are hundreds."""
+    scores = cell.scores
+    names = ("n", "mean", "spread", "variation")
+    return {name: getattr(scores, name) for name in names} if scores else None
 
 
 def _floor(document: PolicyDocument, judged: Judged, floor: Floor) -> dict[str, Any]:
