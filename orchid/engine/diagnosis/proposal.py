@@ -154,7 +154,9 @@ def next_experiment(windows: Windows, parts: Sequence[Part]) -> str:
     worst = next((p for p in parts if p.segment and p.effect is not Effect.MIX), None)
     if worst is None:
         return "Replay both windows' traffic on one generation: what differs then is the traffic."
-    segment = selector_words(dims_of(worst.segment))
+    named = windows.document.segments.dimensions
+    dims = {name: value for name, value in dims_of(worst.segment).items() if name in named}
+    segment = selector_words(dims)
     outcome = worst.outcome or _worst_outcome(windows, worst)
     if outcome == UNPROVEN:
         return f"Run the frozen suite of {segment} on {worst.route}: its answers count for nothing."
