@@ -21,6 +21,7 @@ from orchid.engine.verdict.action import Action
 from orchid.engine.verdict.case import Case, Exposed, Stratum
 from orchid.engine.verdict.combine import Overall, combine, multiplicity_text
 from orchid.engine.verdict.coverage import Coverage
+from orchid.engine.verdict.design_effect import PAST, estimate_all
 from orchid.engine.verdict.evidence import Book
 from orchid.engine.verdict.figures import figures_of
 from orchid.engine.verdict.gates import Judged, Observed, judge, levels_of, scopes
@@ -120,6 +121,7 @@ def judge_case(case: Case) -> Judgement:
         figures={
             **figures_of(case, judged),
             "multiplicity": _multiplicity(document, seen),
+            "design_effect": _design_effect(document, judged),
             "against_incumbent": [
                 asdict(_spelled(validity.held(result, checks))) for result in beside
             ],
@@ -213,6 +215,21 @@ def _multiplicity(document: PolicyDocument, seen: Seen) -> dict[str, Any]:
         "detector_tests": len(seen.tests),
         "run_length_steps": seen.run_length,
         "false_alarm_within_stage": min(1.0, seen.state.steps / seen.run_length),
+    }
+
+
+def _design_effect(document: PolicyDocument, judged: Judged) -> dict[str, Any]:
+    """What the document declares of neighbours, and what it should by the blocks of this window.
+
+    A window of too few blocks cannot tell.
+    """
+    by, prior = judged.totals[""].by_block, document.gates.design_effect_prior
+    enough = len(by.at_s) >= PAST.least_blocks
+    told = estimate_all(by.successes[None], by.eligible[None], 1.0, PAST) if enough else None
+    return {
+        "declared": prior,
+        "to_declare": None if told is None else _number(float(told[0])),
+        "blocks": len(by.at_s),
     }
 
 

@@ -166,7 +166,9 @@ def variation(items: Sequence[float]) -> float:
     """
     scores = np.array(items)
     before = np.cumsum(scores) - scores
-    return float(np.sum((scores - (before + 0.5) / (np.arange(len(items)) + 1)) ** 2))
+    squares = float(np.sum((scores - (before + 0.5) / (np.arange(len(items)) + 1)) ** 2))
+    # Ten digits are the same on every machine, however it sums up.
+    return float(f"{squares:.10g}")
 
 
 def _closed_reach(weighted: Sequence[tuple[float, Scores]], delta: float) -> float:

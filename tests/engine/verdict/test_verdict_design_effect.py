@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchid.engine.verdict import design_effect
+from orchid.engine.verdict.case import Part, Watched
 from orchid.engine.verdict.design_effect import estimate
+from orchid.engine.verdict.judgement import judge_case
 from orchid.engine.verdict.result import Levels, Verdict
 from orchid.engine.verdict.shares import Counts, weigh
+from tests.engine.verdict.case_made import OPENED, STEP, case_of, counted, everywhere, row
 
 block = st.integers(0, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 blocks = st.lists(block, max_size=40)
@@ -98,3 +101,19 @@ def test_more_good_data_never_turns_a_pass_into_a_fail(
         assert after is not Verdict.FAIL
     if after is Verdict.FAIL:
         assert before is not Verdict.PASS
+
+
+def test_a_long_window_says_what_to_declare() -> None:
+    end = OPENED + 40 * STEP
+    rows = [row(minute, "a", 100, 60 if minute in (20, 21) else 99) for minute in range(40)]
+    whole = counted(rows, end=end)
+    steps = Watched(OPENED, counted=counted(rows, by_step=True, end=end))
+    told = judge_case(case_of(rows, end=end, parts=(Part(OPENED, (), whole),), watched=steps))
+    assert told.figures["design_effect"]["blocks"] == 40
+    assert told.figures["design_effect"]["declared"] == 1.0
+    assert told.figures["design_effect"]["to_declare"] > 20
+
+
+def test_a_short_window_does_not_guess_what_to_declare() -> None:
+    told = judge_case(case_of(everywhere(100, 99)))
+    assert told.figures["design_effect"] == {"declared": 1.0, "to_declare": None, "blocks": 10}
