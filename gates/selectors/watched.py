@@ -9,7 +9,7 @@ from typing import Any
 from gates.models import Evaluation, Window
 from gates.selectors.calibration import drift
 from gates.selectors.verdicts import latest
-from gates.states import VerdictState
+from gates.states import Metric, VerdictState
 from ingest.models import TritonServer
 from ingest.selectors.counted import counted
 from orchid.engine.document import consistency
@@ -70,7 +70,8 @@ def _gates(evaluation: Evaluation) -> Iterator[Seen]:
                 value=row.value,
                 bound=row.bound,
                 n=row.n,
-                metric=row.metric,
+                # A guardrail has no diagnosis of its own.
+                metric=row.metric if row.metric in Metric.values else "",
                 segment=row.segment,
             ),
         )
