@@ -103,8 +103,7 @@ def _interval(found: History, known: Sequence[Point]) -> list[dict[str, Any]]:
             "y": [point.row.high for point in some],
             "name": "interval",
             "fill": "tonexty",
-            "fillcolor": "--line-strong",
-            "opacity": 0.35,
+            "fillcolor": "--line",
         },
     ]
 
@@ -172,7 +171,7 @@ def _happened(point: Point) -> str:
 
 def _range(found: History) -> tuple[datetime, datetime]:
     """The period; where nothing is known of its beginning, from a little before the first."""
-    first = found.points[0].at
+    first = min([found.points[0].at, *(one.opens_at for one in found.windows)])
     room = max((found.period.until - first) / 20, timedelta(seconds=5))
     return max(found.period.since, first - room), found.period.until
 

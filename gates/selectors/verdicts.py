@@ -45,7 +45,7 @@ class Gate:
 
     @property
     def worst_is_a_segment(self) -> bool:
-        return bool(self.worst.segment) and self.worst.verdict != self.whole.verdict
+        return bool(self.worst.segment) and self.worst.verdict != VerdictState.PASS
 
     @property
     def is_share(self) -> bool:
@@ -66,6 +66,12 @@ class GatesNow:
     window: Window | None
     evaluation: Evaluation | None
     gates: list[Gate]
+
+    @property
+    def headline(self) -> Verdict | None:
+        """The gate and segment to name first; None where nothing but its validity is amiss."""
+        worst = self.worst_first[0].worst if self.gates else None
+        return worst if worst and worst.verdict != VerdictState.PASS else None
 
     @property
     def worst_first(self) -> list[Gate]:
@@ -98,7 +104,9 @@ def live_window(product: Product) -> Window | None:
 
 def history(product: Product) -> QuerySet[Evaluation]:
     """Every judgement of a product, to be paged newest first."""
-    found = Evaluation.objects.filter(window__product=product).select_related("window")
+    # By the windows' ids: over a join the newest are found by sorting all of them.
+    windows = list(Window.objects.filter(product=product).values_list("pk", flat=True))
+    found = Evaluation.objects.filter(window_id__in=windows).select_related("window")
     return found.defer("figures", "validity")
 
 
@@ -118,8 +126,14 @@ def gates_of(evaluation: Evaluation) -> list[Gate]:
         whole = next((row for row in mine if not row.segment), None)
         if whole:
             mine.sort(key=lambda row: (row.segment != "", row.pk))
-            found.append(Gate(metric, whole, min(mine, key=_gravity), mine))
+            found.append(Gate(metric, whole, min(mine, key=_badness), mine))
     return found
+
+
+def beside_gates(evaluation: Evaluation) -> list[Verdict]:
+    """Guardrails and whatever else is judged beside the gates, the gravest first."""
+    rows = evaluation.verdicts.exclude(metric__in=Metric.values).order_by("pk")
+    return sorted(rows, key=_gravity)
 
 
 def figures(product: Product, digest: str) -> Figures | None:
@@ -165,6 +179,11 @@ def figures_in(window: Window, evaluation: Evaluation) -> Figures:
 
 def _eligible(evaluation: Evaluation) -> int:
     return int(evaluation.figures.get("whole", {}).get("populations", {}).get("eligible", 0))
+
+
+def _badness(row: Verdict) -> tuple[int, Decimal]:
+    """Of rows of one gate: the gravest verdict first, then the smallest margin."""
+    return _gravity(row), Decimal("inf") if row.margin is None else Decimal(row.margin)
 
 
 def _gravity(row: Verdict) -> int:

@@ -64,6 +64,12 @@ def interval(row: Verdict) -> str:
 
 
 @register.filter
+def rail(metric: str) -> str:
+    """`guardrail:queue_dwell_p95_ms` -> `queue dwell p95 ms`: what is judged beside the gates."""
+    return metric.rpartition(":")[2].replace("_", " ")
+
+
+@register.filter
 def lasting(seconds: float) -> str:
     """`40 s`, `12 min`, `3 h`, `5 d`: as coarse as an estimate is."""
     return wording.lasting(seconds)

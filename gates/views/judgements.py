@@ -23,7 +23,7 @@ from gates.selectors.history import (
     judged_at,
     trends,
 )
-from gates.selectors.verdicts import gates_of, history
+from gates.selectors.verdicts import beside_gates, gates_of, history
 from gates.states import Metric
 from policies import selectors as policies
 
@@ -37,6 +37,7 @@ def now(request: HtmxRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {"product": product, "gates_now": found}
     if found.evaluation:
         context["trends"] = trends(product, found.evaluation.evaluated_at)
+        context["beside"] = beside_gates(found.evaluation)
     if not request.htmx:
         context["frontier"] = frontier_plot(frontier(product), bounds_now(product))
     return render_page(request, "gates/now.html", "gates/_live.html", context)
@@ -100,7 +101,12 @@ def evaluation(request: HtmxRequest, slug: str, pk: int) -> HttpResponse:
     row = found.first()
     if row is None:
         raise NotFound("not_found", f"{slug} has no evaluation {pk}.")
-    context = {"product": product, "evaluation": row, "gates": gates_of(row)}
+    context = {
+        "product": product,
+        "evaluation": row,
+        "gates": gates_of(row),
+        "beside": beside_gates(row),
+    }
     return render_page(request, "gates/evaluation.html", None, context)
 
 

@@ -79,7 +79,7 @@ def test_what_fallback_rules_of_a_proposed_generation_need_is_named(judged: Judg
     draft_generation(SYSTEM_ACTOR, judged.product, proposed, "Compact")
     text = read(someone("ana", "engineer"), generation=2)
     assert "What generation 2 would serve without evidence" in text
-    assert "compact may serve instead" in text
+    assert "<strong>compact</strong> may serve instead" in text
     assert someone("kim", "engineer").get(HERE, {"generation": 9}).status_code == 404
 
 

@@ -1,9 +1,11 @@
 """What the gates say, to machines and to people."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 
-from gates.models import Evaluation
+from gates.models import Watch
 from tests.gates.gates_cast import SLUG, Judged, api, given, machine, posted, someone
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +41,7 @@ def test_a_judgement_that_nobody_renews_no_longer_passes(judged: Judged) -> None
     judged.everywhere(20_000)
     evaluation = judged.judge()
     assert evaluation.verdict == "pass"
-    Evaluation.objects.update(evaluated_at=judged.now.replace(year=judged.now.year - 1))
+    Watch.objects.update(looked_at=judged.now - timedelta(days=365))
     answer = machine().get(api("check")).json()
     assert answer["exit_code"] == 2
     assert "is a worker running?" in answer["reasons"][0]

@@ -222,3 +222,30 @@ def test_two_windows_at_once_show_what_is_live(judged: Judged) -> None:
     )
     assert {point.row.evaluation.window.publication for point in found.points} >= {2}
     assert Verdict.objects.filter(evaluation__window=second).exists()
+
+
+def test_the_headline_names_gate_segment_value_and_bound(judged: Judged) -> None:
+    judged.traffic(20_000, segment="a", good=10_000)
+    judged.traffic(20_000, segment="b")
+    judged.traffic(20_000, segment="c")
+    judged.judge()
+    assert "Attainment in A: 50.00 %, ≥ 96 % is due" in read()
+
+
+def test_guardrails_stand_beside_the_gates(judged: Judged) -> None:
+    judged.everywhere(20_000)
+    evaluation = judged.judge()
+    Verdict.objects.create(
+        evaluation=evaluation,
+        metric="guardrail:fallback_rate",
+        verdict="fail",
+        bound="<= 0.1",
+        n=900,
+        n_effective=900.0,
+        minimum=0,
+        message="the fallback rate is 0.2",
+    )
+    client = someone("dee", "sre")
+    for text in (read("", client), read(f"evaluations/{evaluation.pk}/", client)):
+        assert "fallback rate" in text
+        assert "the fallback rate is 0.2" in text
