@@ -1,6 +1,7 @@
 """Pictures of calibration: predicted beside observed, coverage beside its promise, forecasts."""
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,8 +20,8 @@ _COLOURS = {
 }
 #: As many shapes as a picture can name; the table has them all.
 DRAWN = 24
-#: A logarithmic axis with a tick at 1, 2 and 5 of each decade.
-LOG = {"type": "log", "dtick": "D2"}
+#: Rows that a picture of the usual height takes.
+ROOMY = 9
 LEGEND = {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom"}
 
 
@@ -96,6 +97,18 @@ def reliability_plot(bins: Sequence[Reliable]) -> Plot:
     )
 
 
+def log_axis(title: str, low: float, high: float) -> dict[str, Any]:
+    """A logarithmic axis with a tick at 1, 2 and 5 of each decade, written out."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
+    return {
+        "type": "log",
+        "title": {"text": title},
+        "tickvals": ticks,
+        "ticktext": [f"{tick:,g}" for tick in ticks],
+    }
+
+
 def _predicted(rows: Sequence[Standing], measure: Measure) -> dict[str, Any]:
     traces = []
     for verdict in dict.fromkeys(row.found.verdict for row in rows):
@@ -129,8 +142,8 @@ def _predicted(rows: Sequence[Standing], measure: Measure) -> dict[str, Any]:
     return {
         "data": traces,
         "layout": {
-            "xaxis": {**LOG, "title": {"text": f"Predicted, {unit}"}},
-            "yaxis": {**LOG, "title": {"text": f"Observed, {unit}"}},
+            "xaxis": log_axis(f"Predicted, {unit}", low, high),
+            "yaxis": log_axis(f"Observed, {unit}", low, high),
             "shapes": [equal],
             "showlegend": True,
             "legend": LEGEND,
@@ -153,6 +166,7 @@ def _coverage(rows: Sequence[Standing]) -> dict[str, Any]:
                     "symmetric": False,
                     "array": [row.found.upper - row.found.coverage for row in rows],
                     "arrayminus": [row.found.coverage - row.found.lower for row in rows],
+                    "color": "--line-strong",
                     "thickness": 1.5,
                     "width": 4,
                 },
@@ -168,7 +182,7 @@ def _coverage(rows: Sequence[Standing]) -> dict[str, Any]:
             },
         ],
         "layout": {
-            "height": 140 + 30 * len(rows),
+            **({"height": 140 + 30 * len(rows)} if len(rows) > ROOMY else {}),
             "xaxis": {"title": {"text": "Share within the prediction"}, "tickformat": ".0%"},
             "yaxis": {"autorange": "reversed", "type": "category"},
             "showlegend": True,

@@ -6,7 +6,7 @@ from typing import Any
 
 from controlplane.web import Column, Plot, Table
 from gates import calibration_words as words
-from gates.charts.calibration import LEGEND, LOG
+from gates.charts.calibration import LEGEND, log_axis
 from gates.models import CalibrationCell
 from gates.selectors.calibration import sum_of
 from orchid.engine.calibration.ratios import SummedRatios
@@ -86,7 +86,7 @@ def _ratios(rows: Sequence[Standing], sums: Sequence[CalibrationCell]) -> dict[s
     return {
         "data": traces,
         "layout": {
-            "xaxis": {**LOG, "title": {"text": "Observed over predicted"}},
+            "xaxis": log_axis("Observed over predicted", 0.01, 100),
             "yaxis": {"title": {"text": "Share at or under it"}, "tickformat": ".0%"},
             "shapes": [at_one],
             "showlegend": True,
