@@ -41,7 +41,7 @@ def audit(file: str, quantile: float, bounds: tuple[float, ...], as_json: bool) 
 
 def _times(file: str) -> Times:
     try:
-        times = np.load(file, mmap_mode="r", allow_pickle=False)
+        times: Times = np.load(file, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
         raise click.ClickException(f"{file} is no NumPy file: {error}") from error
     if times.ndim != 1 or times.dtype != np.float64:

@@ -24,7 +24,7 @@ _ROUNDED = 16
 _SPARSE = 3
 #: So many numbers are added up in a table rather than sorted.
 _MOST_IN_TABLE = 1 << 24
-_WIDER = {
+_WIDER: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype("<u1"): np.dtype("<u2"),
     np.dtype("<u2"): np.dtype("<u4"),
     np.dtype("<u4"): np.dtype("<i8"),
@@ -59,7 +59,7 @@ class Table:
     @property
     def last(self) -> int:
         """The bucket behind the range."""
-        return self.first + self.counts.shape[1] - 1
+        return self.first + int(self.counts.shape[1]) - 1
 
 
 Histograms = Entries | Table
@@ -188,7 +188,8 @@ def _added(parts: Sequence[tuple[Narrow, int]]) -> Wholes:
     if len(parts) == 1:
         return first.astype(np.int64)
     if first.dtype not in _WIDER:
-        return np.sum([sums for sums, _ in parts], axis=0)
+        whole: Wholes = np.sum([sums for sums, _ in parts], axis=0)
+        return whole
     wider = _WIDER[first.dtype]
     return _added([(sums.astype(wider), held) for sums, held in _narrow(parts)])
 
@@ -205,7 +206,7 @@ def _narrow(parts: Iterable[tuple[Narrow, int]]) -> Iterator[tuple[Narrow, int]]
             continue
         if sums is not None:
             yield sums, held
-        sums, held, limit = counts.copy(), top, int(np.iinfo(counts.dtype).max)
+        sums, held, limit = counts.copy(), top, int(np.iinfo(counts.dtype.str).max)
     if sums is not None:
         yield sums, held
 
@@ -227,4 +228,4 @@ def _range_of(entries: Entries) -> tuple[int, int]:
 
 
 def _width_of(top: int) -> np.dtype[Any]:
-    return next(width for width in _WIDER if top <= np.iinfo(width).max)
+    return next(width for width in _WIDER if top <= np.iinfo(width.str).max)

@@ -163,6 +163,7 @@ def totals_of(counted: Counted, wheres: Sequence[Where], coverage: Coverage) -> 
     compared = takes.total(columns.judged)
     histograms = takes.histograms(entries_of(columns.histogram))
     blocks = _by_block(counted, takes, covered, fallback)
+    found = _found(counted, coverage)
     return [
         Totals(
             populations[n],
@@ -175,7 +176,7 @@ def totals_of(counted: Counted, wheres: Sequence[Where], coverage: Coverage) -> 
             int(successes[n]),
             blocks[n],
             [cells[m] for m in some if cells[m].responses],
-            _found(coverage, counted, [m for m in some if cells[m].responses]),
+            _items(found[m] for m in some if m in found and cells[m].responses),
         )
         for n, some in enumerate(members)
     ]
@@ -259,10 +260,15 @@ def _blocks_of(times: Wholes, rows: Wholes) -> ByBlock:
     return ByBlock(times, rows[:, 0], rows[:, 1], rows[:, 2:ends], rows[:, ends:])
 
 
-def _found(coverage: Coverage, counted: Counted, places: Iterable[int]) -> tuple[Item, ...]:
+def _found(counted: Counted, coverage: Coverage) -> dict[int, tuple[Item, ...]]:
+    """By place of a cell what suites found against it; mostly nothing."""
+    told = ((place, coverage.told(name).found) for place, name in enumerate(counted.cells))
+    return {place: items for place, items in told if items}
+
+
+def _items(found: Iterable[tuple[Item, ...]]) -> tuple[Item, ...]:
     """Once each, in the order of the cells."""
-    seen = (item for place in places for item in coverage.told(counted.cells[place]).found)
-    return tuple({item.digest: item for item in seen}.values())
+    return tuple({item.digest: item for items in found for item in items}.values())
 
 
 def _whole(parts: Parts, places: Iterable[int]) -> int:

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,7 @@ def any_row(draw: st.DrawFn) -> Row:
 ROWS = st.lists(any_row(), max_size=8)
 
 
-def counted(rows: list[Row], minutes: int = 120) -> Counted:
+def counted(rows: list[Any], minutes: int = 120) -> Counted:
     return Counted.of_rows(rows, START, START + minutes * MINUTE, MINUTE)
 
 
@@ -93,7 +94,7 @@ def test_bytes_of_another_version_are_refused() -> None:
         Counted.decoded(data.replace(b"\x97\x01", b"\x97\x63", 1))
 
 
-def eligible(minute: int, requests: int) -> Row:
+def eligible(minute: int, requests: int) -> Any:
     sums = Sums(Counter(eligible=requests), records=requests)
     return Row(START + minute * MINUTE, {}, "full", "", sums)
 
