@@ -147,7 +147,7 @@ def test_evidence_of_a_load_state_speaks_for_that_state_alone(
 
 def test_kinds_that_the_policy_requires_have_to_be_there_and_fresh() -> None:
     score, policy = item(), item(kind=Kind.POLICY, suite="red-team")
-    needs = {"kinds_required": ["policy"]}
+    needs: dict[str, Any] = {"kinds_required": ["policy"]}
     assert speaker(score, **needs) is None
     assert why(score, **needs) == "no evidence in force of kind policy"
     assert speaker(score, policy, **needs) is score
