@@ -40,7 +40,8 @@ def long_ago(judged: Judged, count: int, every: timedelta) -> Evaluation:
                 evidence_digest, evaluated_at, validity, verdict, action, why, reasons, figures,
                 changed)
             SELECT window_id, watermark, n::text, outcome_digest, evidence_digest,
-                evaluated_at - n * %s * interval '1 second', validity, verdict, action, why, reasons, figures, n = 1000
+                evaluated_at - n * %s * interval '1 second', validity, verdict, action, why,
+                reasons, figures, n = 1000
             FROM gates_evaluation, generate_series(1, %s) AS n WHERE id = %s
             """,
             [every.total_seconds(), count, last.pk],
