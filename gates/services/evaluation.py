@@ -19,19 +19,24 @@ from orchid.engine.verdict.judgement import Judgement, judge_case
 
 def evaluate(window_id: int, now: datetime) -> Evaluation:
     """Judge the window at `now`, after whoever judges it at the moment."""
+    _ensure_watch(window_id)
     with transaction.atomic():
-        Watch.objects.get_or_create(window_id=window_id)
         watch = Watch.objects.select_for_update(of=("self",)).get(pk=window_id)
         return _evaluated(watch, now)
 
 
 def evaluate_free(window_id: int, now: datetime) -> Evaluation | None:
     """The same where nobody else judges it; None where somebody does, who sees to it."""
+    _ensure_watch(window_id)
     with transaction.atomic():
-        Watch.objects.get_or_create(window_id=window_id)
         free = Watch.objects.select_for_update(of=("self",), skip_locked=True)
         watch = free.filter(pk=window_id).first()
         return _evaluated(watch, now) if watch else None
+
+
+def _ensure_watch(window_id: int) -> None:
+    """Committed by itself: who comes while the first evaluation runs finds a row to pass over."""
+    Watch.objects.get_or_create(window_id=window_id)
 
 
 def _evaluated(watch: Watch, now: datetime) -> Evaluation:

@@ -12,4 +12,4 @@ def edges_off(product: Product, since: datetime) -> list[tuple[str, int]]:
     milliseconds it was last off by; positive is ahead of ours."""
     found = Source.objects.filter(product=product, kind__in=EDGE_KINDS, clock_off_at__gte=since)
     rows = found.order_by("name").values_list("name", "clock_skew_ms")
-    return [(name, round(skew_ms)) for name, skew_ms in rows]
+    return [(name, round(skew_ms or 0.0)) for name, skew_ms in rows]

@@ -6,7 +6,7 @@ in parts or in another order leaves the same rows.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import Count
@@ -89,7 +89,7 @@ class UnitsSeen:
         if not self._seen:
             return
         places = sorted(self._seen)
-        values = [
+        values: Any = [
             [place.split for place in places],
             [place.unit for place in places],
             [self._seen[place][0] for place in places],

@@ -15,6 +15,7 @@ from gates.services import (
     case_bytes,
     cite,
     evaluation,
+    inputs,
     open_window,
     push_evidence_set,
     ticking,
@@ -67,7 +68,7 @@ def test_a_push_of_five_hundred_cells_is_one_evaluation(
 def test_two_triggers_while_one_evaluation_runs_cost_one_more(
     heard: Judged, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Captured
 ) -> None:
-    gather = evaluation.gather
+    gather = inputs.gather
 
     def asked_meanwhile(read: Any) -> Any:
         case = gather(read)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from gates import tasks
@@ -104,6 +104,8 @@ def test_a_message_that_was_heard_by_a_killed_worker_is_made_up_for_by_the_tick(
         ask_product(asked.product)
         assert evaluate_free(asked.window.pk, timezone.now()) is None
         assert tasks.evaluate_open_windows() == 0
+    with transaction.atomic():  # the database has noticed that the worker is gone
+        Watch.objects.select_for_update().get(pk=asked.window.pk)
     assert tasks.evaluate_open_windows() == 1
     assert Evaluation.objects.get().verdicts.count() == ROWS
     assert not is_asked(asked.window.pk)

@@ -272,7 +272,7 @@ def decode(data: bytes) -> Case:
         raise UnknownCaseError(str(error)) from error
     if wire.schema != SCHEMA:
         raise UnknownCaseError(f"this program reads {SCHEMA}, not {wire.schema}")
-    *before, counted = wire.watched
+    since, steps, log_r, effects, seen = wire.watched
     return Case(
         subject=wire.subject,
         given=wire.given,
@@ -281,7 +281,7 @@ def decode(data: bytes) -> Case:
         costs=Costs(wire.costs[0], wire.costs[1], Counted.decoded(wire.costs[2])),
         evidence=wire.evidence,
         facts=wire.facts,
-        watched=Watched(*before, _decoded(counted)),
+        watched=Watched(since, steps, log_r, effects, _decoded(seen)),
         running=wire.running,
         beside=_decoded(wire.beside),
         exposed=wire.exposed,
