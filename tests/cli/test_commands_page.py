@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
+from ingest.management.commands.export_completions import Command
+from orchid.cli.audit import audit
 from orchid.cli.check import check
 from orchid.cli.packet import packet
 
@@ -37,7 +39,9 @@ def test_what_the_page_shows_can_be_typed(line: str) -> None:
 
 def test_options_on_the_page_are_the_commands_own() -> None:
     assert isinstance(packet, click.Group)
-    commands = [check, *packet.commands.values()]
+    commands = [check, audit, *packet.commands.values()]
     known = {name for command in commands for option in command.params for name in option.opts}
+    exporting = Command().create_parser("manage.py", "export_completions")
+    known |= set(exporting._option_string_actions)
     after = PAGE.split("# May it ship?")[1]
     assert set(re.findall(r"--[a-z][a-z-]+", after)) <= known
