@@ -52,7 +52,7 @@ def canary(candidate: int, incumbent: int) -> Judged:
     judged = Judged(exposure=0.05, cohort="candidate")
     judged.traffic(candidate, cohort="candidate")
     judged.traffic(incumbent)
-    open_window(judged.product, judged.digest, 1, "incumbent", judged.opens_at, 0.95)
+    open_window(judged.product, judged.digest, 1, "incumbent", judged.opens_at - STEP, 0.95)
     Window.objects.filter(pk=judged.window.pk).update(hold_until=judged.opens_at + STEP)
     return judged
 
@@ -63,7 +63,7 @@ def test_a_silent_segment_is_named_with_its_count_and_no_timer_promotes() -> Non
     for segment in "ab":
         judged.traffic(5_000, segment=segment, cohort="candidate")
     judged.traffic(190_000)
-    open_window(judged.product, judged.digest, 1, "incumbent", judged.opens_at, 0.95)
+    open_window(judged.product, judged.digest, 1, "incumbent", judged.opens_at - STEP, 0.95)
     Window.objects.filter(pk=judged.window.pk).update(hold_until=judged.opens_at + STEP)
     evaluation = judged.judge()
     answer = told()
