@@ -55,8 +55,11 @@ class Evaluation(models.Model):
 
     window = models.ForeignKey(Window, models.PROTECT, related_name="evaluations")
     watermark = models.DateTimeField()
-    # Of the case, which is everything that the judgement rests on: equal inputs are one evaluation.
+    # Of the case, which is everything that the judgement rests on: as long as the inputs stay equal
+    # it is one evaluation. Where they come back after others, a row tells so in its turn.
     inputs_digest = models.CharField(max_length=80)
+    # How often these inputs had held of the window before, and given way to others.
+    again = models.PositiveIntegerField(db_default=0, default=0)
     # Of the judgement's own spelling: judging the case again gives the same.
     outcome_digest = models.CharField(max_length=80, blank=True, default="")
     evidence_digest = models.CharField(max_length=80)
@@ -73,7 +76,9 @@ class Evaluation(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["window", "inputs_digest"], name="evaluation_once"),
+            models.UniqueConstraint(
+                fields=["window", "inputs_digest", "again"], name="evaluation_once"
+            ),
         ]
         indexes: ClassVar = [
             # A window's history.
@@ -130,7 +135,7 @@ class Watch(models.Model):
     """
 
     window = models.OneToOneField(Window, models.CASCADE, primary_key=True, related_name="watch")
-    # The judgement that holds now; with equal inputs that may be an earlier one again.
+    # The judgement that holds now.
     evaluation = models.ForeignKey(Evaluation, models.PROTECT, null=True, related_name="watch")
     looked_at = models.DateTimeField(null=True)
     judged_to = models.DateTimeField(null=True)

@@ -86,7 +86,7 @@ class GatesNow:
 
 
 def latest(window: Window) -> Evaluation | None:
-    """The judgement that holds of a window; with equal inputs that may be an earlier one again."""
+    """The judgement that holds of a window."""
     return Evaluation.objects.filter(watch__window=window).first()
 
 

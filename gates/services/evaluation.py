@@ -1,5 +1,6 @@
 """Judge a window: its case is gathered, judged by the engine, and stored once for equal inputs.
 
+Inputs that come back after others held are stored again: what holds now is the window's newest row.
 One transaction holds the window's watch from reading to storing. Killed at any line, nothing of it
 is there and the next tick begins again; run twice, or by two workers at once, the second finds what
 the first has stored.
@@ -48,8 +49,8 @@ def _evaluated(watch: Watch, now: datetime) -> Evaluation:
     body = encode(case)
     digest = digest_of(body)
     judged = judge_case(case)
-    known = window.evaluations.filter(inputs_digest=digest).first()
-    evaluation = known or _store(watch, judged, body, now)
+    holds = window.evaluations.filter(pk=watch.evaluation_id, inputs_digest=digest).first()
+    evaluation = holds or _store(watch, judged, body, now)
     seen = case.watched
     watch.evaluation, watch.looked_at, watch.answered = evaluation, now, asked
     watch.judged_to, watch.state = case.end, judged.state
@@ -70,6 +71,7 @@ def _store(watch: Watch, judged: Judgement, body: bytes, now: datetime) -> Evalu
         window_id=watch.pk,
         watermark=judged.end,
         inputs_digest=digest,
+        again=Evaluation.objects.filter(window_id=watch.pk, inputs_digest=digest).count(),
         outcome_digest=judged.digest,
         evidence_digest=judged.evidence_digest,
         evaluated_at=now,

@@ -7,6 +7,8 @@ from django.db import DatabaseError, transaction
 
 from gates import tasks
 from gates.models import Evaluation, Evidence, Verdict
+from gates.selectors import latest
+from gates.selectors.verdicts import history
 from tests.gates.gates_cast import STEP, Judged
 
 pytestmark = pytest.mark.django_db
@@ -18,6 +20,22 @@ def test_equal_inputs_are_judged_once(judged: Judged) -> None:
     again = judged.judge(judged.now + timedelta(seconds=1))
     assert first.pk == again.pk
     assert Verdict.objects.filter(evaluation=first).count() == 17
+
+
+def test_inputs_that_come_back_after_others_are_told_as_what_holds_now(judged: Judged) -> None:
+    """A delivery waits and is then found to be a known one: for a while nothing could pass."""
+    judged.everywhere(20_000)
+    first = judged.judge()
+    late = judged.batch(status="received", body=b"{}", size=2)
+    held = judged.judge(judged.now + timedelta(seconds=1))
+    late.delete()
+    back = judged.judge(judged.now + timedelta(seconds=2))
+    assert [one.verdict for one in (first, held, back)] == ["pass", "inconclusive", "pass"]
+    assert (back.inputs_digest, back.outcome_digest) == (first.inputs_digest, first.outcome_digest)
+    assert [one.again for one in (first, held, back)] == [0, 0, 1]
+    assert (held.changed, back.changed) == (True, True)
+    assert latest(judged.window) == back == judged.judge(judged.now + timedelta(seconds=3))
+    assert list(history(judged.product).order_by("-evaluated_at")) == [back, held, first]
 
 
 def test_batching_changes_neither_the_inputs_nor_the_verdict(judged: Judged) -> None:
