@@ -15,6 +15,7 @@ CLOCK_GATES = {
     "inter_token": ("inter_token_gap_p95_ms", "time_per_output_token_p95_ms"),
 }
 
+
 def attainment_unprovable(subject: Subject) -> Told:
     """A bound on a proportion stays under 1, however many requests succeed."""
     if subject.document.gates.attainment.min >= 1:
