@@ -43,7 +43,7 @@ def bound(metric: str, text: Given) -> str:
     return f"{_SIGNS[metric in MORE_IS_BETTER]} {said}"
 
 
-def change(metric: str, text: str | None) -> str:
+def change(metric: str, text: Given | None) -> str:
     """A difference or a margin, with its sign; shares differ by points, not by percent."""
     if text is None:
         return figures.UNKNOWN

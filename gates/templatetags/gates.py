@@ -15,6 +15,7 @@ from gates.states import Metric
 from orchid.engine.calibration.observed import Measure
 from orchid.engine.calibration.samples import Cell
 from orchid.engine.calibration.verdicts import Calibration
+from orchid.engine.verdict.against import SUFFIX
 from policies.models import Product
 
 register = template.Library()
@@ -33,7 +34,7 @@ def bound(text: wording.Given, metric: str) -> str:
 
 
 @register.filter
-def change(text: str | None, metric: str) -> str:
+def change(text: wording.Given | None, metric: str) -> str:
     """A difference or a margin, with its sign."""
     return wording.change(metric, text)
 
@@ -67,6 +68,12 @@ def interval(row: Verdict) -> str:
 def rail(metric: str) -> str:
     """`guardrail:queue_dwell_p95_ms` -> `queue dwell p95 ms`: what is judged beside the gates."""
     return metric.rpartition(":")[2].replace("_", " ")
+
+
+@register.filter
+def share_label(metric: str) -> str:
+    """`attainment_against_incumbent` by the name that pages give its gate."""
+    return str(Metric(metric.removesuffix(SUFFIX)).label)
 
 
 @register.filter

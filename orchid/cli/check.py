@@ -10,6 +10,7 @@ import click
 
 from orchid.cli.change import named, product_option
 from orchid.cli.client import TIMEOUT_S, Api, Json
+from orchid.cli.gate_notes import notes
 from orchid.cli.gate_words import bound, figure, gate_name, interval, margin, with_names
 from orchid.cli.junit import junit, junit_error
 from orchid.cli.output import (
@@ -137,7 +138,7 @@ def answer_text(slug: str, answer: Mapping[str, Any]) -> str:
     parts = ["\n".join(folded(line, 2) for line in head(slug, answer))]
     gates = gates_of(answer)
     if gates:
-        parts += [gates_text(gates, room()), *method(answer, gates)]
+        parts += [gates_text(gates, room()), *notes(answer, gates)]
     return "\n\n".join(parts)
 
 
@@ -174,13 +175,6 @@ def gates_text(gates: Sequence[Mapping[str, Any]], width: int | None) -> str:
     if width is None or max(map(len, wide.splitlines())) <= width:
         return wide
     return "\n".join(_block(row, width) for row in rows)
-
-
-def method(answer: Mapping[str, Any], gates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """How the percentiles above came about, where there are any."""
-    said = answer.get("percentile_method")
-    if said and any("_p95_" in gate["metric"] and gate["value"] is not None for gate in gates):
-        yield folded(f"Percentiles: {said}. What is judged is the share within the bound.", 2)
 
 
 def _row(gate: Mapping[str, Any]) -> tuple[str, ...]:

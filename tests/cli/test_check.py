@@ -167,6 +167,25 @@ def test_a_percentile_is_never_shown_without_its_method() -> None:
     assert "Percentiles" not in answer_text("p", answer("pass", 0, gate()))
 
 
+def test_what_many_gates_take_and_a_prior_that_is_too_small_are_told() -> None:
+    told = answer("pass", 0, gate())
+    assert "Neighbours" not in answer_text("p", told)
+    several, effect = "17 tests; each passes at e >= 20", {"declared": 1.0, "blocks": 40}
+    for due, is_told in ((3.25, True), (1.0, False), (None, False)):
+        figures = {"multiplicity": {"said": several}, "design_effect": effect | {"to_declare": due}}
+        said = answer_text("p", told | {"evaluation": told["evaluation"] | {"figures": figures}})
+        assert f"Multiplicity: {several}." in said
+        assert ("design effect of 3.2 where the document declares 1" in said) is is_told
+
+
+def test_a_canary_is_told_beside_the_incumbent_where_it_gates_nothing() -> None:
+    told = answer("pass", 0, gate())
+    share = {"metric": "attainment_against_incumbent", "message": "+0.40 points, it gates nothing"}
+    figures = {"against_incumbent": [share]}
+    said = answer_text("p", told | {"evaluation": told["evaluation"] | {"figures": figures}})
+    assert "Attainment beside the incumbent: +0.40 points, it gates nothing." in said
+
+
 def test_a_row_has_value_bound_margin_interval_and_sample() -> None:
     heads, row = gates_text([gate()], None).splitlines()
     assert heads.split() == [

@@ -27,6 +27,17 @@ class Cohort:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """One share of a canary beside the incumbent's: the result, and each stratum behind it.
+
+    A stratum without a difference has too few requests in an arm.
+    """
+
+    result: Result
+    strata: tuple[tuple[Stratum, comparison.Difference | None], ...]
+
+
+@dataclass(frozen=True)
 class _Measured:
     """One share of a cohort: by stratum, and by time block for its design effect."""
 
@@ -49,7 +60,7 @@ def tests_of(document: PolicyDocument) -> int:
 
 def results(
     document: PolicyDocument, candidate: Cohort, incumbent: Cohort, levels: Levels
-) -> list[Result]:
+) -> list[Beside]:
     """Every share of the document as a difference; those without a limit only show it."""
     strata = sorted({*_strata(document, candidate), *_strata(document, incumbent)})
     mine, other = (dict(_shares(document, one, strata)) for one in (candidate, incumbent))
@@ -58,15 +69,22 @@ def results(
     found = []
     for metric, limit in limits_of(document).items():
         if metric in mine and metric in other:
-            one = _difference(mine[metric], other[metric], prior)
-            found.append(comparison.judge(metric + SUFFIX, one, limit, minimum, levels))
+            effects = _effects(mine[metric], other[metric], prior)
+            parts = _paired(mine[metric], other[metric])
+            whole = comparison.difference(parts, effects)
+            told = comparison.judge(metric + SUFFIX, whole, limit, minimum, levels)
+            each = tuple((part, comparison.difference([part], effects)) for part in parts)
+            found.append(Beside(told, each))
     return found
 
 
-def _difference(mine: _Measured, other: _Measured, prior: float) -> comparison.Difference | None:
-    effects = Effects(*(design_effect.estimate(one.blocks, prior) for one in (mine, other)))
-    strata = [Stratum(name, mine.arms[name], other.arms[name]) for name in mine.arms]
-    return comparison.difference([s for s in strata if _is_there(s)], effects)
+def _effects(mine: _Measured, other: _Measured, prior: float) -> Effects:
+    return Effects(*(design_effect.estimate(one.blocks, prior) for one in (mine, other)))
+
+
+def _paired(mine: _Measured, other: _Measured) -> list[Stratum]:
+    strata = (Stratum(name, mine.arms[name], other.arms[name]) for name in mine.arms)
+    return [stratum for stratum in strata if _is_there(stratum)]
 
 
 def _is_there(stratum: Stratum) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import Where, dims_of, matches
-from orchid.engine.verdict import action, against, validity, violations
+from orchid.engine.verdict import action, against, comparison, validity, violations
 from orchid.engine.verdict.action import Action
 from orchid.engine.verdict.case import Case, Exposed, Stratum
 from orchid.engine.verdict.combine import Overall, combine, multiplicity_text
@@ -103,7 +103,7 @@ def judge_case(case: Case) -> Judgement:
     beside = _against_incumbent(case, judged)
     told = [
         *alarmed(known, seen, _restarted(case)),
-        *(result for result in beside if result.bound),
+        *(one.result for one in beside if one.result.bound),
         *(guardrail_results(document, case.guarded) if case.subject.is_stage else ()),
     ]
     checks = validity.check_all(case.subject, case.facts, case.end, _exposed(case))
@@ -122,9 +122,7 @@ def judge_case(case: Case) -> Judgement:
             **figures_of(case, judged),
             "multiplicity": _multiplicity(document, seen),
             "design_effect": _design_effect(document, judged),
-            "against_incumbent": [
-                asdict(_spelled(validity.held(result, checks))) for result in beside
-            ],
+            "against_incumbent": [_compared(one, document, checks) for one in beside],
         },
         watched=seen.as_json(),
         end=case.end,
@@ -143,7 +141,7 @@ def _observed(case: Case) -> Observed:
     )
 
 
-def _against_incumbent(case: Case, judged: Judged) -> list[Result]:
+def _against_incumbent(case: Case, judged: Judged) -> list[against.Beside]:
     """A canary beside the other cohort in the same minutes; without a limit it is only shown."""
     if case.beside is None or case.subject.cohort != "candidate" or not case.subject.is_stage:
         return []
@@ -151,6 +149,31 @@ def _against_incumbent(case: Case, judged: Judged) -> list[Result]:
     candidate = against.Cohort(judged.counted, judged.coverage)
     incumbent = against.Cohort(case.beside, Coverage(case.document, case.beside, book))
     return against.results(case.document, candidate, incumbent, levels_of(case.document))
+
+
+def _compared(
+    beside: against.Beside, document: PolicyDocument, checks: Sequence[Check]
+) -> dict[str, Any]:
+    alpha = levels_of(document).alpha_pass
+    return {
+        **asdict(_spelled(validity.held(beside.result, checks))),
+        "strata": [_stratum(*part, alpha) for part in beside.strata],
+    }
+
+
+def _stratum(
+    part: comparison.Stratum, found: comparison.Difference | None, alpha: float
+) -> dict[str, Any]:
+    """Both arms of a stratum, and their difference with an interval that is its own."""
+    low, high = found.interval(alpha) if found else (None, None)
+    return {
+        "stratum": part.name,
+        "candidate": asdict(part.candidate),
+        "incumbent": asdict(part.incumbent),
+        "points": _number(found.points) if found else None,
+        "low": _number(low),
+        "high": _number(high),
+    }
 
 
 def _with_running(case: Case, judged: Judged) -> list[Result]:

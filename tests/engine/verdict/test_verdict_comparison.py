@@ -139,3 +139,15 @@ def test_what_a_document_does_not_limit_is_only_shown() -> None:
     shown = {one["metric"]: one for one in found.figures["against_incumbent"]}
     assert set(shown) == {"completion_p95_ms_against_incumbent", "attainment_against_incumbent"}
     assert float(shown["attainment_against_incumbent"]["value"]) == pytest.approx(-0.09)
+
+
+def test_every_stratum_is_shown_with_both_arms_and_its_own_interval() -> None:
+    shown = {one["metric"]: one for one in canary(90, None).figures["against_incumbent"]}
+    strata = shown["attainment_against_incumbent"]["strata"]
+    compared = [part for part in strata if part["points"] is not None]
+    assert [part["stratum"] for part in compared] == ["a", "b"]
+    for part in compared:
+        assert part["candidate"] == {"within": 900, "total": 1_000}
+        assert part["incumbent"] == {"within": 990, "total": 1_000}
+        assert part["points"] == pytest.approx(-0.09)
+        assert part["low"] < part["points"] < part["high"]
