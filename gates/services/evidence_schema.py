@@ -4,8 +4,6 @@ Nothing here may carry what somebody wrote: unknown keys are refused, and keys u
 put prompts and answers are refused by name before anything else is looked at.
 """
 
-import math
-import statistics
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -22,6 +20,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from controlplane.errors import BadInput
 from gates.states import EvidenceKind
+from orchid.engine.verdict.evidence import mean_and_spread
 from orchid.engine.wire.fields import TEXT_FIELDS
 
 #: Items of one set, single scores of one item and of a whole set: what one push may bring.
@@ -107,7 +106,7 @@ class EvidenceItem(BaseModel):
     @property
     def score(self) -> tuple[float, float]:
         """Mean and sample deviation, as stated or else of the scores."""
-        mean, spread = _computed(self.scores or [])
+        mean, spread = mean_and_spread(self.scores or [])
         return (
             mean if self.mean is None else self.mean,
             spread if self.spread is None else self.spread,
@@ -135,19 +134,10 @@ def _disagreements(item: EvidenceItem) -> Iterator[tuple[str, Any]]:
 def _unlike_scores(item: EvidenceItem, scores: list[float]) -> Iterator[tuple[str, str]]:
     if len(scores) != item.n:
         yield "n", f"{len(scores)} scores are given for {item.n} items"
-    for name, computed in zip(("mean", "spread"), _computed(scores), strict=True):
+    for name, computed in zip(("mean", "spread"), mean_and_spread(scores), strict=True):
         stated = getattr(item, name)
         if stated is not None and abs(stated - computed) > ROUNDING:
             yield name, f"the scores have {computed:.6f}"
-
-
-def _computed(scores: list[float]) -> tuple[float, float]:
-    """The deviation of scores in [0, 1] is at most a half; that of a small sample may be more."""
-    if not scores:
-        return 0.0, 0.0
-    mean = math.fsum(scores) / len(scores)
-    spread = statistics.stdev(scores, mean) if len(scores) > 1 else 0.0
-    return mean, min(0.5, spread)
 
 
 def parsed_set(payload: Mapping[str, Any], slug: str) -> list[EvidenceItem]:

@@ -173,6 +173,16 @@ def show_packet(file: Path, as_json: bool) -> None:
 
 
 def packet_text(content: Mapping[str, Any]) -> str:
+    """Its tables; raises ClickException where its answer has not the shape of one."""
+    try:
+        return _packet_text(content)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        # A packet is anybody's, and only verifying it tells whether its answer is one at all.
+        said = f"Its {content['kind']} can't be shown: {type(error).__name__}: {str(error)[:200]}"
+        raise click.ClickException(f"{said}. `orchid packet verify` says what is off.") from error
+
+
+def _packet_text(content: Mapping[str, Any]) -> str:
     if content["kind"] == "figures":
         return figures_text(content["derivations"])
     judgement = content["judgement"]

@@ -170,3 +170,14 @@ def test_a_packet_is_verified_without_django_and_without_a_network(packet: Path)
     done = offline("verify", "-", given=packet.read_bytes())
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.startswith(b"standard input holds")
+
+
+@pytest.mark.parametrize("answer", [[1], [{}], [[]], [{"part": 1, "name": None}], ["\x1b[31m"]])
+def test_an_answer_of_another_shape_is_not_shown_and_no_crash(
+    orchid: Ran, packet: Path, answer: list[object]
+) -> None:
+    content = json.loads(packet.read_bytes()) | {"derivations": answer}
+    packet.write_text(json.dumps(content))
+    code, _, err = orchid("show", packet)
+    assert code == 3
+    assert "orchid packet verify" in err

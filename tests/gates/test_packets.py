@@ -3,17 +3,22 @@
 import base64
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent
 from gates.models import CaseBody, Evaluation
+from gates.services import push_evidence
 from gates.services.cases import forget_cases
-from orchid.engine.packet import verify
+from orchid.engine.packet import evaluation_packet, verify
 from orchid.engine.packet.envelope import PARTS, canonical, sealed
+from orchid.engine.verdict.case import decode, digest_of, encode
+from orchid.engine.verdict.judgement import judge_case
 from tests.gates.gates_cast import SLUG, Judged, api, machine, someone
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +86,12 @@ MADE_UP: list[tuple[Callable[[Content], object], str]] = [
     (lambda c: c.update(product="another"), "product"),
     (lambda c: c.update(case="%"), "case"),
     (lambda c: c.update(case=""), "case"),
+    (lambda c: c.update(case="é"), "case"),
+    (lambda c: c["recorded"].update(publication=2), "recorded/publication"),
+    (lambda c: c["recorded"].update(cohort="candidate"), "recorded/cohort"),
+    (lambda c: c["recorded"].update(watermark="2020-01-01T00:00:00+00:00"), "recorded/watermark"),
+    (lambda c: c["recorded"].pop("watermark"), "recorded/watermark"),
+    (lambda c: c["recorded"].update(approved_by="ana"), "recorded"),
     (lambda c: c.update(case=flipped(c["case"])), "recorded/inputs_digest"),
 ]
 
@@ -102,6 +113,54 @@ def flipped(case: str) -> str:
     data = bytearray(base64.b64decode(case))
     data[len(data) // 2] ^= 1
     return base64.b64encode(bytes(data)).decode()
+
+
+#: How an item of a case may be made to say something else than the suite measured.
+BENT: list[dict[str, Any]] = [
+    {"kind": "human"},
+    {"suite": "other"},
+    {"suite_version": "2"},
+    {"index_version": "9"},
+    {"prompt_version": "9"},
+    {"route": "compact"},
+    {"manifest": "sha256:" + "1" * 64},
+    {"where": {"risk": "a"}},
+    {"load_state": "overload"},
+    {"n": 10**6},
+    {"mean": 0.99},
+    {"spread": 0.01},
+    {"violations": 1},
+    {"measured_at": datetime(2020, 1, 1, tzinfo=UTC)},
+    {"scores": (1.0, 1.0, 1.0, 1.0)},
+]
+
+
+@pytest.mark.parametrize("change", BENT, ids=str)
+def test_evidence_that_a_case_tells_otherwise_than_its_content_is_named(
+    ci: Client, judged: Judged, change: dict[str, Any]
+) -> None:
+    told = {"scores": [0.9, 1.0, 0.8, 1.0], "n": 4, "measured_at": "2026-01-05T00:00:00+02:00"}
+    scored = judged.cell(suite="scored", where={"risk": ["b", "a", "b"]}, **told)
+    push_evidence(SYSTEM_ACTOR, judged.product, without(scored, "mean", "spread"))
+    judged.everywhere(20_000)
+    packet = exported(ci, judged.judge())
+    assert verify(packet).faults == ()
+    assert any(name.startswith("evidence ") for name in faults(bent(packet, "scored", change)))
+
+
+def without(content: Content, *names: str) -> Content:
+    return {name: value for name, value in content.items() if name not in names}
+
+
+def bent(packet: bytes, suite: str, change: dict[str, Any]) -> bytes:
+    """The packet of a case with other evidence, with all that follows from it made right."""
+    content = json.loads(packet)
+    case = decode(base64.b64decode(content["case"]))
+    items = [replace(one, **change) if one.suite == suite else one for one in case.evidence]
+    other = encode(replace(case, evidence=tuple(items)))
+    recorded = content["recorded"] | {"inputs_digest": digest_of(other)}
+    recorded["outcome_digest"] = judge_case(decode(other)).digest
+    return evaluation_packet(other, content["evidence"], recorded)
 
 
 def test_an_altered_part_is_named_by_its_digest(ci: Client, evaluation: Evaluation) -> None:

@@ -1,7 +1,6 @@
 """A packet of an evaluation: its case, the judgement that follows, and the evidence in full."""
 
 import base64
-import binascii
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,12 +9,17 @@ from orchid.engine.document.errors import DocumentErrors
 from orchid.engine.document.load import load_document
 from orchid.engine.packet.differences import differences
 from orchid.engine.packet.envelope import Check, PacketError, digest_of, sealed
+from orchid.engine.packet.evidence import unlike
 from orchid.engine.verdict.case import Case, UnknownCaseError, decode, encode
 from orchid.engine.verdict.case import digest_of as case_digest
 from orchid.engine.verdict.judgement import Judgement, judge_case
 
-#: What the control plane stored of the evaluation, quoted.
+#: What the control plane stored of the evaluation, quoted: what follows from the case.
 RECORDED = ("inputs_digest", "outcome_digest", "evidence_digest", "verdict", "action")
+#: Whose evaluation it was and up to when it looked, which the case says as well.
+ABOUT = ("publication", "cohort", "watermark")
+#: What only the control plane can say: its number and when it was made.
+QUOTED = ("evaluation", "evaluated_at")
 
 
 def evaluation_packet(
@@ -57,9 +61,11 @@ def verify_evaluation(content: Mapping[str, Any]) -> Iterator[Check]:
     if not all(isinstance(recorded.get(name), str) for name in RECORDED):
         yield Check("recorded", False, f"it has no {', '.join(RECORDED)}")
         return
+    if unknown := recorded.keys() - {*RECORDED, *ABOUT, *QUOTED}:
+        yield Check("recorded", False, f"unknown: {', '.join(sorted(unknown))[:200]}")
     try:
         data = base64.b64decode(content["case"], validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         yield Check("case", False, f"no base64: {error}")
         return
     yield _same("recorded/inputs_digest", recorded["inputs_digest"], case_digest(data))
@@ -71,6 +77,7 @@ def verify_evaluation(content: Mapping[str, Any]) -> Iterator[Check]:
     spelled = encode(case) == data
     yield Check("case", spelled, "its one spelling" if spelled else "not its one spelling")
     yield from _subject(content, case)
+    yield from _about(recorded, case)
     yield from _evidence(content["evidence"], case)
     yield _same("recorded/evidence_digest", recorded["evidence_digest"], case.evidence_digest)
     yield from _judgement(content["judgement"], judged)
@@ -104,6 +111,13 @@ def _subject(content: Mapping[str, Any], case: Case) -> Iterator[Check]:
         yield Check(f"documents/{named}", False, f"no sound document: {faults}")
 
 
+def _about(recorded: Mapping[str, Any], case: Case) -> Iterator[Check]:
+    """Whose evaluation the control plane says it is, held to the case."""
+    said = case.subject.publication, case.subject.cohort, case.end.isoformat()
+    for name, computed in zip(ABOUT, said, strict=True):
+        yield _same(f"recorded/{name}", recorded.get(name), computed)
+
+
 def _evidence(contents: list[Any], case: Case) -> Iterator[Check]:
     """Each item of the case by its content, and no content beside them."""
     by_digest = {digest_of(content): content for content in contents}
@@ -113,18 +127,10 @@ def _evidence(contents: list[Any], case: Case) -> Iterator[Check]:
         if content is None:
             yield Check(name, False, "its content is missing")
             continue
-        off = _unlike(content, item)
+        off = unlike(content, item)
         yield Check(name, not off, f"{off} is not the content's" if off else item.name)
     for digest in by_digest:
         yield Check(f"evidence {digest}", False, "the case does not rest on it")
-
-
-def _unlike(content: Any, item: Any) -> str:
-    """The first figure in which a case's item is not its content; no violations count as none."""
-    if not isinstance(content, dict):
-        return "all of it"
-    figures = ("suite", "suite_version", "kind", "route", "n", "mean", "spread", "violations")
-    return next((name for name in figures if content.get(name, 0) != getattr(item, name)), "")
 
 
 def _judgement(recorded: Mapping[str, Any], judged: Judgement) -> Iterator[Check]:
@@ -137,6 +143,8 @@ def _judgement(recorded: Mapping[str, Any], judged: Judgement) -> Iterator[Check
         yield Check(place, False, said)
 
 
-def _same(name: str, recorded: str, computed: str) -> Check:
-    holds = recorded == computed
-    return Check(name, holds, computed if holds else f"recorded {recorded}, recomputed {computed}")
+def _same(name: str, recorded: Any, computed: Any) -> Check:
+    holds = recorded == computed and isinstance(recorded, bool) == isinstance(computed, bool)
+    return Check(
+        name, holds, str(computed) if holds else f"recorded {recorded}, recomputed {computed}"
+    )

@@ -18,6 +18,8 @@ Violations that a suite found need no freshness: age makes no answer valid. They
 cell that the item takes until a later push of the suite supersedes it.
 """
 
+import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -57,6 +59,18 @@ class Silence(StrEnum):
     PUSH = "superseded by a later push"
     STALE = "older than the policy allows"
     KIND = "of a kind that clears no floor"
+
+
+def mean_and_spread(scores: Sequence[float]) -> tuple[float, float]:
+    """Mean and sample deviation of scores in [0, 1]; both 0 without any.
+
+    The deviation of such scores is at most a half; that of a small sample may be more.
+    """
+    if not scores:
+        return 0.0, 0.0
+    mean = math.fsum(scores) / len(scores)
+    spread = statistics.stdev(scores, mean) if len(scores) > 1 else 0.0
+    return mean, min(0.5, spread)
 
 
 @dataclass(frozen=True, slots=True)
