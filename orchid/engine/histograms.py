@@ -24,6 +24,8 @@ _ROUNDED = 16
 _SPARSE = 3
 #: So many numbers are added up in a table rather than sorted.
 _MOST_IN_TABLE = 1 << 24
+#: So many rows that become one are added up table by table, which leaves next to nothing to add.
+_MUCH = 8
 _WIDER: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype("<u1"): np.dtype("<u2"),
     np.dtype("<u2"): np.dtype("<u4"),
@@ -101,12 +103,12 @@ def summed(parts: Sequence[Placed], rows: int) -> Entries:
     """All histograms by the rows that they are added to, of which there are so many."""
     tables = _alike((one, to) for one, to in parts if isinstance(one, Table))
     listed = [(one, to) for one, to in parts if isinstance(one, Entries) and len(one.row)]
-    ends = [(some[0][0].first, some[0][0].last) for some in tables]
-    ends += [_range_of(one) for one, _ in listed]
-    first = min((first for first, _ in ends), default=0)
-    last = max((last for _, last in ends), default=0)
+    held = sum(len(one.row) for one, _ in listed)
+    # Looking for the range of many entries takes longer than a few zeros more.
+    whole_grid = rows * OVERFLOW <= held
+    first, last = (0, OVERFLOW) if whole_grid else _range_of_all(tables, listed)
     size = rows * max(0, last - first)
-    if size > _MOST_IN_TABLE or (not tables and size > 4 * sum(len(e.row) for e, _ in listed)):
+    if size > _MOST_IN_TABLE or (not tables and size > 4 * held):
         return _sorted([(entries_of(one), to) for one, to in parts])
     whole = _Whole(rows, first, max(first, last))
     for some in tables:
@@ -133,31 +135,58 @@ class _Whole:
         self._sums = np.zeros((rows, self._width + 1), dtype=np.int64)
 
     def add_entries(self, entries: Entries, to: Wholes) -> None:
-        inside = entries.bucket < OVERFLOW
-        column = np.where(inside, entries.bucket - self._first, self._width)
-        place = to[entries.row] * (self._width + 1) + column
+        row_at = to * (self._width + 1) - self._first
+        place = row_at[entries.row]
+        # Only OVERFLOW lies behind the range.
+        place += np.minimum(entries.bucket, self._first + self._width)
         np.add.at(self._sums.reshape(-1), place, entries.count)
 
     def add_tables(self, alike: Sequence[tuple[Table, Wholes]]) -> None:
         """Tables of equal rows, range and width of numbers."""
         table, to = alike[0]
+        fold = _Fold(to[table.rows])
+        if fold.much:
+            for one, _ in alike:
+                self._add(fold.rows, table.first, fold.of(one.counts, one.top))
+            return
         flat = _added([(one.counts.reshape(-1), one.top) for one, _ in alike])
-        counts = flat.reshape(table.counts.shape)
-        row, first = to[table.rows], table.first - self._first
-        targets, of_row = np.unique(row, return_inverse=True)
-        for column, some in ((first, counts[:, :-1]), (self._width, counts[:, -1:])):
-            sums = self._sums[:, column : column + some.shape[1]]
-            if len(targets) == len(row):
-                sums[row] += some
-                continue
-            for place, target in enumerate(targets):
-                sums[target] += some[of_row == place].sum(axis=0)
+        top = sum(one.top for one, _ in alike)
+        self._add(fold.rows, table.first, fold.of(flat.reshape(table.counts.shape), top))
+
+    def _add(self, rows: Wholes, first: int, counts: Narrow) -> None:
+        """Rows of a table, each of them once."""
+        column = first - self._first
+        self._sums[rows, column : column + counts.shape[1] - 1] += counts[:, :-1]
+        self._sums[rows, self._width] += counts[:, -1]
 
     def entries(self) -> Entries:
         place = np.flatnonzero(self._sums)
         row, column = np.divmod(place, self._width + 1)
         bucket = np.where(column < self._width, column + self._first, OVERFLOW)
         return Entries(row, bucket, self._sums.reshape(-1)[place])
+
+
+class _Fold:
+    """A table's rows added up by the row that each goes to; `rows` are those, in order."""
+
+    def __init__(self, to: Wholes) -> None:
+        self._order = np.argsort(to, kind="stable")
+        self.rows, self._starts = np.unique(to[self._order], return_index=True)
+        self._count = len(to)
+
+    @property
+    def much(self) -> bool:
+        """Whether it leaves so few rows that they are added up before anything else."""
+        return len(self.rows) * _MUCH <= self._count
+
+    def of(self, counts: Narrow, top: int) -> Narrow:
+        """The folded table, of which no count is above `top`; wide enough for every sum."""
+        if len(self.rows) == self._count:
+            return counts[self._order]
+        width = np.uint32 if top * self._count < 2**32 else np.int64
+        if len(self.rows) == 1:
+            return np.add.reduce(counts, axis=0, dtype=width, keepdims=True)
+        return np.add.reduceat(counts[self._order], self._starts, axis=0, dtype=width)
 
 
 def _alike(tables: Iterable[tuple[Table, Wholes]]) -> list[list[tuple[Table, Wholes]]]:
@@ -222,9 +251,18 @@ def _sorted(listed: Sequence[tuple[Entries, Wholes]]) -> Entries:
     return Entries(place[first] // BUCKETS, place[first] % BUCKETS, count)
 
 
+def _range_of_all(
+    tables: Sequence[Sequence[tuple[Table, Wholes]]], listed: Sequence[tuple[Entries, Wholes]]
+) -> tuple[int, int]:
+    ends = [(some[0][0].first, some[0][0].last) for some in tables]
+    ends += [_range_of(one) for one, _ in listed]
+    return min((first for first, _ in ends), default=0), max((last for _, last in ends), default=0)
+
+
 def _range_of(entries: Entries) -> tuple[int, int]:
-    inside = entries.bucket[entries.bucket < OVERFLOW]
-    return (int(inside.min()), int(inside.max()) + 1) if len(inside) else (OVERFLOW, 0)
+    inside = np.where(entries.bucket < OVERFLOW, entries.bucket, -1)
+    last = int(inside.max()) + 1
+    return (int(entries.bucket.min()), last) if last else (OVERFLOW, 0)
 
 
 def _width_of(top: int) -> np.dtype[Any]:

@@ -57,3 +57,16 @@ def test_narrow_sums_are_widened_before_they_run_over() -> None:
     rows = np.arange(4)
     found = told(summed([(table, rows)] * 70_000, 4))
     assert set(found.values()) == {250 * 70_000}
+
+
+def test_many_rows_become_one_without_running_over() -> None:
+    full = {(row, bucket): 60_000 for row in range(64) for bucket in (*range(608, 640), OVERFLOW)}
+    table = table_of(entries(full))
+    assert isinstance(table, Table)
+    assert table.counts.dtype == np.uint16
+    few = entries({(0, 700): 5, (63, OVERFLOW): 7})
+    to = np.zeros(64, dtype=np.int64)
+    found = told(summed([(table, to), (few, to), (table, to)], 1))
+    whole = 2 * 64 * 60_000
+    expected = {(0, bucket): whole for bucket in range(608, 640)}
+    assert found == expected | {(0, 700): 5, (0, OVERFLOW): whole + 7}
