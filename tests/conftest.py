@@ -14,6 +14,7 @@ from typing import Any
 
 import django
 import pytest
+from hypothesis import HealthCheck, settings
 
 from orchid.cli.embedded import database
 from orchid.cli.embedded.postgres import Cluster, wait_until
@@ -41,6 +42,10 @@ choose_environment()
 django.setup()
 # An xdist worker would load the settings by this name before it has an address of its own.
 os.environ.pop("DJANGO_SETTINGS_MODULE")
+
+# How long a machine takes for an example says nothing of the example; it fails busy machines alone.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_unconfigure() -> None:

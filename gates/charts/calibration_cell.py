@@ -134,13 +134,3 @@ def _by_day(found: Sequence[tuple[CalibrationCell, SummedRatios]]) -> dict[str, 
 def _three(seen: SummedRatios) -> tuple[float, float, float]:
     low, high = max(1, round(0.05 * seen.n)), max(1, round(0.95 * seen.n))
     return seen.nth(low), seen.median, seen.nth(high)
-
-
-def _version_row(row: Standing) -> tuple[str, ...]:
-    three = row.low, 1 + row.found.bias, row.high
-    return words.version(row.key.version), *map(words.ratio, three)
-
-
-def _day_row(day: CalibrationCell, seen: SummedRatios) -> tuple[str, ...]:
-    version = words.version(day.version)
-    return str(day.day), version, f"{day.n:,}", *map(words.ratio, _three(seen))

@@ -41,11 +41,6 @@ class FrontierPoint:
     def dominated(self) -> bool:
         return self.beaten is not None
 
-    @property
-    def is_on_front(self) -> bool:
-        """Whether no point is known to beat it, for sure or as figures stand."""
-        return self.beaten is None
-
 
 @dataclass(frozen=True)
 class Choice:

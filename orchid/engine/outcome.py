@@ -19,7 +19,6 @@ from orchid.engine.clocks import LatencyBound, clocks_of, has_gaps, in_time, kee
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.priced_by_table import table_usd, untold_places
 from orchid.engine.standing import Facts, standing_of
-from orchid.engine.timing import deadline_ms
 from orchid.engine.wire.records import AttemptRecord, RequestRecord
 
 COUNTERS: tuple[str, ...] = (
@@ -111,15 +110,6 @@ def priced_usd(record: RequestRecord, document: PolicyDocument) -> Decimal:
     stated = (a.external_usd if a.cost_usd is None else a.cost_usd for a in record.attempts)
     by_table = table_usd(record, record.attempts, document.prices) or Decimal(0)
     return sum((usd for usd in stated if usd is not None), by_table)
-
-
-def deadline_of(record: RequestRecord, document: PolicyDocument) -> float:
-    """The request's deadline in milliseconds: its class's, or the contract's, or its own if sooner.
-
-    `clocks.in_time` compares with both for the same answer.
-    """
-    declared = float(deadline_ms(document, record.class_))
-    return declared if record.deadline_ms is None else min(record.deadline_ms, declared)
 
 
 def facts_of(record: RequestRecord) -> Facts:

@@ -19,6 +19,7 @@ from orchid.engine.document.model import PolicyDocument
 from orchid.engine.histogram import bucket_of
 from orchid.engine.rollup import Figure, RollupKey, Sums, TenantKey, parts_of, step_of
 from orchid.engine.tally import Tally
+from orchid.engine.timing import deadline_ms as class_deadline_ms
 from orchid.engine.waste import wasted, work_of
 from orchid.engine.wire.lines import read_lines
 from orchid.engine.wire.records import (
@@ -179,6 +180,11 @@ def by_itself(policies: Policies, record: RequestRecord) -> Sums:
     return sums
 
 
+def sooner_deadline_ms(record: RequestRecord, document: PolicyDocument) -> float:
+    declared = float(class_deadline_ms(document, record.class_))
+    return declared if record.deadline_ms is None else min(record.deadline_ms, declared)
+
+
 def add_work(sums: Sums, record: RequestRecord, document: PolicyDocument) -> None:
     for place, name in enumerate(("accelerator_ms", "work_teu")):
         told = [w for one in record.attempts if (w := work_of(one)[place]) is not None]
@@ -263,4 +269,4 @@ def test_each_line_is_told_its_populations_and_its_deadline(
     for record, (bits, deadline_ms) in zip(records, told, strict=True):
         document = policies[record.digest or ""].document
         assert outcome.names_of(bits) == outcome.populations(record, document)
-        assert deadline_ms == outcome.deadline_of(record, document)
+        assert deadline_ms == sooner_deadline_ms(record, document)

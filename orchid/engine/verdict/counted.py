@@ -8,7 +8,7 @@ were merged, after that, and from their hours.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -237,10 +237,6 @@ class Counted:
             )
             for name, one in zip(self.cells, sums_of(self.columns), strict=True)
         ]
-
-    def digest_parts(self) -> Iterator[bytes]:
-        """Canonical bytes of all of it: equal for equal counts, however they came."""
-        yield self.encoded()
 
     def encoded(self) -> bytes:
         """The one spelling in bytes; equal content has equal bytes."""
