@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchid.engine.rollup import Sums
@@ -24,12 +24,14 @@ def hour_of_steps(steps: Iterable[tuple[datetime, Sheet]]) -> Sheet:
     return sheet_of(folded((at, columns_of(sheet)) for at, sheet in steps))
 
 
+@settings(max_examples=40)
 @given(STEPS)
 def test_an_hour_holds_what_its_steps_hold(steps: dict[datetime, Sheet]) -> None:
     hour = merged_sheets(sheet for _, sheet in blocks(HOUR, hour_of_steps(steps.items())))
     assert hour == merged_sheets(steps.values())
 
 
+@settings(max_examples=40)
 @given(STEPS)
 def test_the_order_of_steps_changes_nothing(steps: dict[datetime, Sheet]) -> None:
     assert hour_of_steps(steps.items()) == hour_of_steps(reversed(list(steps.items())))

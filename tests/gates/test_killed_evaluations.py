@@ -69,6 +69,12 @@ def begin(process: subprocess.Popen[str]) -> None:
     process.stdin.flush()
 
 
+def until_the_lease_is_free(window: int) -> None:
+    """Wait until the database has noticed that the worker is gone."""
+    with transaction.atomic():
+        Watch.objects.select_for_update().filter(pk=window).first()
+
+
 def nothing_is_there() -> bool:
     tables = (Evaluation, Verdict, CaseBody)
     return not any(table.objects.exists() for table in tables)
@@ -85,6 +91,7 @@ def test_killed_at_any_line_nothing_is_there_and_redelivery_judges_it_whole(
         process.wait()
     assert nothing_is_there()
     assert is_asked(asked.window.pk)
+    until_the_lease_is_free(asked.window.pk)
     tasks.evaluate_window(asked.window.pk)
     evaluation = Evaluation.objects.get()
     assert evaluation.verdicts.count() == ROWS
@@ -104,8 +111,7 @@ def test_a_message_that_was_heard_by_a_killed_worker_is_made_up_for_by_the_tick(
         ask_product(asked.product)
         assert evaluate_free(asked.window.pk, timezone.now()) is None
         assert tasks.evaluate_open_windows() == 0
-    with transaction.atomic():  # the database has noticed that the worker is gone
-        Watch.objects.select_for_update().get(pk=asked.window.pk)
+    until_the_lease_is_free(asked.window.pk)
     assert tasks.evaluate_open_windows() == 1
     assert Evaluation.objects.get().verdicts.count() == ROWS
     assert not is_asked(asked.window.pk)
