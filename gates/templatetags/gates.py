@@ -15,7 +15,7 @@ from gates.states import Metric
 from orchid.engine.calibration.observed import Measure
 from orchid.engine.calibration.samples import Cell
 from orchid.engine.calibration.verdicts import Calibration
-from orchid.engine.verdict.against import SUFFIX
+from orchid.engine.verdict.wording import AGAINST_INCUMBENT
 from policies.models import Product
 
 register = template.Library()
@@ -73,7 +73,7 @@ def rail(metric: str) -> str:
 @register.filter
 def share_label(metric: str) -> str:
     """`attainment_against_incumbent` by the name that pages give its gate."""
-    return str(Metric(metric.removesuffix(SUFFIX)).label)
+    return str(Metric(metric.removesuffix(AGAINST_INCUMBENT)).label)
 
 
 @register.filter

@@ -7,17 +7,9 @@ import click
 from orchid.cli.client import Api, Json
 from orchid.cli.output import json_option, short, show
 from orchid.cli.policy import loaded
+from orchid.cli.product import named, product_option
 
-product_option = click.option("--product", envvar="ORCHID_PRODUCT", help="Slug of the product.")
 file_argument = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-
-
-def named(product: str | None, otherwise: object = None) -> str:
-    """The product asked for, or the one that the file names."""
-    slug = product or otherwise
-    if not slug:
-        raise click.UsageError("Name the product with --product or in ORCHID_PRODUCT.")
-    return str(slug)
 
 
 @click.command()

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from orchid.cli.change import named, product_option
 from orchid.cli.client import TIMEOUT_S, Api, Json
 from orchid.cli.gate_notes import notes
 from orchid.cli.gate_words import bound, figure, gate_name, interval, margin, with_names
@@ -23,6 +22,7 @@ from orchid.cli.output import (
     verdict_said,
     written,
 )
+from orchid.cli.product import named, product_option
 from orchid.engine.verdict.wording import span_text
 
 LOOK_AGAIN_S = 2.0

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from orchid.cli.change import file_argument, named, product_option
+from orchid.cli.change import file_argument
 from orchid.cli.client import Api, Json
 from orchid.cli.output import json_option, show, table
+from orchid.cli.product import named, product_option
 
 
 @click.group()

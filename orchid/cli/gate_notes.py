@@ -5,7 +5,7 @@ from typing import Any
 
 from orchid.cli.gate_words import gate_name
 from orchid.cli.output import folded
-from orchid.engine.verdict.against import SUFFIX
+from orchid.engine.verdict.wording import AGAINST_INCUMBENT
 
 
 def notes(answer: Mapping[str, Any], gates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -18,7 +18,7 @@ def notes(answer: Mapping[str, Any], gates: Sequence[Mapping[str, Any]]) -> Iter
 def _beside(figures: Mapping[str, Any]) -> Iterator[str]:
     """A canary beside the incumbent: what gates nothing is in no row of the table."""
     for share in figures.get("against_incumbent") or ():
-        name = gate_name(share["metric"].removesuffix(SUFFIX))
+        name = gate_name(share["metric"].removesuffix(AGAINST_INCUMBENT))
         yield f"{name} beside the incumbent: {share['message']}."
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from orchid.cli.change import named as product_named
-from orchid.cli.change import product_option
 from orchid.cli.check import gates_text, worst_first
 from orchid.cli.client import Api
 from orchid.cli.gate_words import with_names
 from orchid.cli.output import json_option, room, show, table, verdict_said, written
 from orchid.cli.policy.reading import document_argument, loaded, named, refused
+from orchid.cli.product import named as product_named
+from orchid.cli.product import product_option
 from orchid.engine.derivations import REGISTRY
 from orchid.engine.document.errors import DocumentErrors
 from orchid.engine.document.parse import MAX_BYTES as MAX_BESIDE

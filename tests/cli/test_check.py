@@ -1,6 +1,7 @@
 """`orchid check` over answers of a control plane: waiting, the table, what is no answer."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -246,3 +247,10 @@ def test_json_leaves_numbers_as_they_are(
     assert exit_of(monkeypatch, "check", "--product", "p", "--json") == 0
     said = json.loads(capsys.readouterr().out)
     assert said["evaluation"]["verdicts"][0] == GATE
+
+
+def test_a_pipeline_waits_for_no_import_that_a_verdict_has_no_use_for() -> None:
+    heavy = ("numpy", "scipy", "orchid.cli.policy", "orchid.engine.document.model")
+    code = f"import sys, orchid.cli.check; print([one for one in {heavy} if one in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
-from orchid.cli.change import product_option
 from orchid.cli.clocks import anchor
+from orchid.cli.product import product_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

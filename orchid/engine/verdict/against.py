@@ -13,8 +13,8 @@ from orchid.engine.verdict.counted import Counted
 from orchid.engine.verdict.coverage import Coverage
 from orchid.engine.verdict.result import Levels, Result
 from orchid.engine.verdict.traffic import LATENCY_POPULATIONS, Totals, totals_of
+from orchid.engine.verdict.wording import AGAINST_INCUMBENT
 
-SUFFIX = "_against_incumbent"
 _UNTOLD = "not told apart"
 
 
@@ -72,7 +72,7 @@ def results(
             effects = _effects(mine[metric], other[metric], prior)
             parts = _paired(mine[metric], other[metric])
             whole = comparison.difference(parts, effects)
-            told = comparison.judge(metric + SUFFIX, whole, limit, minimum, levels)
+            told = comparison.judge(metric + AGAINST_INCUMBENT, whole, limit, minimum, levels)
             each = tuple((part, comparison.difference([part], effects)) for part in parts)
             found.append(Beside(told, each))
     return found

@@ -5,6 +5,8 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 from orchid.engine.document.values import decimal_text
 
+#: What the name of a share's gate ends in where it is held to the incumbent's.
+AGAINST_INCUMBENT = "_against_incumbent"
 _MOST_DECIMALS = 18
 
 
