@@ -16,6 +16,7 @@ from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import floor_for
 from orchid.engine.trial_evidence import Support
 from orchid.engine.verdict import utility
+from orchid.engine.verdict.coverage import scores_of
 from orchid.engine.verdict.evidence import Book, Item
 from orchid.engine.verdict.evidence_needs import Need, Seen, needs
 from orchid.engine.verdict.gates import levels_of
@@ -152,7 +153,7 @@ def _covered(document: PolicyDocument, book: Book, need: Need) -> Covered:
 
 def _low(document: PolicyDocument, item: Item) -> float | None:
     """Lower bound of the cell by itself, as the utility gate would take it."""
-    cell = utility.Cell("", 1, utility.Scores(item.n, item.mean, item.spread))
+    cell = utility.Cell("", 1, scores_of(item))
     return utility.judge("", [cell], 0.0, 1, levels_of(document)).low
 
 

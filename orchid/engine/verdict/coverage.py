@@ -47,6 +47,12 @@ class _Speaking(Generic[Rule]):
         return None
 
 
+def scores_of(item: Item) -> Scores:
+    """An item as the utility gate takes it, with the variation of its single scores if given."""
+    spread = None if item.scores is None else variation(item.scores)
+    return Scores(item.n, item.mean, item.spread, spread)
+
+
 class Coverage:
     """Which cells of a window's traffic the evidence covers, and what suites found in them."""
 
@@ -62,10 +68,7 @@ class Coverage:
     def scores(self, dims: Mapping[str, str], route: str, manifest: str) -> Scores | None:
         """The scores of the evidence that speaks for a cell; None when nothing covers it."""
         found = self._book.speaker(dims, route, manifest)
-        if found is None:
-            return None
-        spread = None if found.scores is None else variation(found.scores)
-        return Scores(found.n, found.mean, found.spread, spread)
+        return scores_of(found) if found else None
 
     def told(self, name: CellName) -> Told:
         """What evidence says of a cell."""
