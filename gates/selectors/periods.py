@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 
 from controlplane.errors import BadInput
 from gates.models import Window
@@ -66,9 +66,10 @@ def period_of(
 
 
 def _between(start: datetime, end: datetime) -> Period:
-    if not start < end <= start + LONGEST:
-        raise BadInput("bad_period", f"`to` is after `from`, by {LONGEST.days} days at most.")
     first, last = step_of(start, _STEP_S), step_of(end, _STEP_S)
+    if not timedelta(0) < last - first <= LONGEST:
+        said = f"`to` is after `from`, by a minute at least and {LONGEST.days} days at most."
+        raise BadInput("bad_period", said)
     return Period("", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC", first, last)
 
 
@@ -79,6 +80,9 @@ def _moment(name: str, text: str) -> datetime:
         raise BadInput("bad_period", f"`{name}` is a time such as 2026-03-01T00:00Z.") from error
     if found.tzinfo is None:
         raise BadInput("bad_period", f"`{name}` needs its offset, such as Z for UTC.")
+    # At the ends of the calendar neither an offset nor the hours around a moment can be counted.
+    if not MINYEAR < found.year < MAXYEAR:
+        raise BadInput("bad_period", f"`{name}` lies at the end of the calendar.")
     return found.astimezone(UTC)
 
 

@@ -1,6 +1,6 @@
 """Pages: the gates at a glance, one gate over time, every segment, and each judgement."""
 
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any
 
 from django.http import HttpResponse
@@ -118,6 +118,9 @@ def _period(span: str, until: str) -> Period:
         end = datetime.fromisoformat(until) if until else timezone.now()
         if end.tzinfo is None:
             raise ValueError("no offset")
+        # The page leads to the periods beside this one as well.
+        if not MINYEAR < end.year < MAXYEAR:
+            raise ValueError("the end of the calendar")
         return Period(end - SPANS[span], end)
     except (ValueError, OverflowError) as error:
         raise BadInput("bad_time", f"`until` is a time with an offset: {error}.") from error

@@ -25,7 +25,16 @@ def cursor(text: str) -> str:
 
 # No route takes two of them, so that one query tries them all.
 NUMBERS = ("source", "publication", "generation", "revision", "base")
+#: The ends of the calendar, where neither an offset nor an hour more can be counted.
+SPANS = [
+    ("9999-12-31T00:00Z", "9999-12-31T01:00Z"),
+    ("9999-12-31T23:00-14:00", "9999-12-31T23:59-14:00"),
+    ("0001-01-01T00:00+14:00", "0001-01-02T00:00Z"),
+    ("0001-01-01T00:00Z", "0001-01-02T00:00Z"),
+    ("1969-12-31T00:00Z", "1970-01-02T00:00Z"),
+]
 QUERIES = [
+    *({"from": start, "to": end, "until": start} for start, end in SPANS),
     {"product": NUL},
     dict.fromkeys(("source", "cursor", "actor", "text", "next", "kind"), NUL),
     dict.fromkeys(("what_if", "at", "class", "load", "digest", "base_digest"), HUGE),

@@ -193,7 +193,17 @@ def test_a_period_without_a_window_cost_nothing(judged: Judged) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["period=year", "by=moon", "from=2026-01-01T00:00Z", "from=2026-01-01&to=2026-01-02"],
+    [
+        "period=year",
+        "by=moon",
+        "from=2026-01-01T00:00Z",
+        "from=2026-01-01&to=2026-01-02",
+        "from=2026-01-01T00:00:01Z&to=2026-01-01T00:00:02Z",
+        "from=2026-01-02T00:00Z&to=2026-01-01T00:00Z",
+        "from=1926-01-01T00:00Z&to=2026-01-01T00:00Z",
+        "from=9999-12-31T00:00Z&to=9999-12-31T01:00Z",
+        "from=0001-01-01T00:00%2B14:00&to=0001-01-02T00:00Z",
+    ],
 )
 def test_a_question_that_has_no_answer_is_refused(judged: Judged, query: str) -> None:
     answer = machine().get(api(f"economics?{query}"))

@@ -134,6 +134,8 @@ def test_a_history_is_told_by_segment(judged: Judged) -> None:
         ("history/happiness/", {}, 404),
         ("history/attainment/", {"span": "9y"}, 400),
         ("history/attainment/", {"until": "yesterday"}, 400),
+        ("history/attainment/", {"until": "0001-01-02T12:00:00Z"}, 400),
+        ("history/attainment/", {"until": "9999-12-31T23:00:00Z"}, 400),
         ("history/attainment/", {"until": "2026-01-01T00:00:00"}, 400),
         ("history/attainment/", {"until": "0001-01-01T00:00:00+00:00"}, 400),
         ("history/attainment/", {"until": "2020-01-01T00:00:00+00:00"}, 200),
