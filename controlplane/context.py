@@ -24,6 +24,12 @@ PRODUCT_PAGES: tuple[tuple[str, str, Permission], ...] = (
 # Rooms and pages that belong to a tab without lying under its address.
 BELONGS = {
     "ingest": "ingest:sources",
+    "gates": "gates:now",
+    "gates:evidence": "gates:evidence",
+    "gates:evidence_pieces": "gates:evidence",
+    "gates:evidence_piece": "gates:evidence",
+    "gates:push": "gates:evidence",
+    "gates:decision_diff": "releases:proposals",
     "releases:rollout": "releases:overview",
     "releases:rollback": "releases:overview",
 }
