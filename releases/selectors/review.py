@@ -6,6 +6,7 @@ from accounts.guard import Actor, Permission, may
 from accounts.roles import Role
 from accounts.selectors import grants_in
 from gates.models import Evidence
+from gates.selectors.evidence import standings
 from orchid.engine.document.difference import Change
 from policies.models import Revision
 from policies.selectors import difference
@@ -39,6 +40,7 @@ class Review:
     changes: list[Change]
     findings: list[dict[str, str]]
     evidence: list[Evidence]
+    superseded: list[tuple[Evidence, str]]
     slots: list[Slot]
     votes: list[Vote]
     contributors: list[Contributor]
@@ -63,13 +65,15 @@ class Review:
 def review(actor: Actor, proposal: Proposal) -> Review:
     """Read a proposal for one reader."""
     drafted = proposal.state == ProposalState.DRAFT
+    in_force, superseded = _evidence(proposal)
     return Review(
         proposal=proposal,
         revision=generation_of(proposal.product_id, proposal.revision_digest),
         base=generation_of(proposal.product_id, proposal.base_digest),
         changes=_changes(proposal),
         findings=_findings(proposal) if drafted else [],
-        evidence=list(evidence_for(proposal.product_id, proposal.revision_digest)),
+        evidence=in_force,
+        superseded=superseded,
         slots=_slots(proposal),
         votes=list(proposal.votes.select_related("user").order_by("round", "at")),
         contributors=list(proposal.contributors.select_related("user").order_by("id")),
@@ -85,6 +89,14 @@ def _findings(proposal: Proposal) -> list[dict[str, str]]:
     live = latest(proposal.product)
     newest = current_revision(proposal.generation).digest
     return blocking_findings(proposal.product, newest, live.target_digest if live else "")
+
+
+def _evidence(proposal: Proposal) -> tuple[list[Evidence], list[tuple[Evidence, str]]]:
+    """What is in force on the models that the proposal pins, and the rest with what replaced it."""
+    rows = list(evidence_for(proposal.product_id, proposal.revision_digest))
+    replaced = standings(proposal.product, rows)
+    in_force = [row for row in rows if row.pk not in replaced]
+    return in_force, [(row, replaced[row.pk]) for row in rows if row.pk in replaced]
 
 
 def _changes(proposal: Proposal) -> list[Change]:

@@ -19,6 +19,7 @@ from policies.models import Product, Revision
 from policies.selectors import document_of
 from policies.services import draft_generation
 from releases.models import Proposal, Publication, Vote
+from releases.selectors.review import review
 from releases.services.binding import bound_digest
 from releases.services.propose import propose, submit
 from releases.services.publish import publish
@@ -108,6 +109,27 @@ def test_evidence_that_arrives_after_submission_voids_the_votes(product: Product
     push_evidence(SYSTEM_ACTOR, product, cell)
     with pytest.raises(Conflict, match="Evidence arrived"):
         publish(actor("dee"), proposal)
+
+
+def test_who_decides_sees_what_is_in_force_and_what_it_replaced_apart(product: Product) -> None:
+    proposal = in_review(product)
+    model = document_of(proposal.revision_digest).models["compact"]
+    cell = {"kind": "frozen_suite", "suite": "late", "route": "compact", "spread": 0.1, "n": 100}
+    for version, mean in (("1", 0.512), ("2", 0.634)):
+        told = {"suite_version": version, "mean": mean, "manifest": manifest_digest(model)}
+        push_evidence(SYSTEM_ACTOR, product, cell | told)
+    bound = bound_digest(proposal)
+    found = review(actor("dee"), proposal)
+    assert 0.634 in [row.mean for row in found.evidence]
+    assert [(row.mean, why) for row, why in found.superseded] == [
+        (0.512, "superseded by a later push")
+    ]
+    assert bound_digest(proposal) == bound
+    client = Client()
+    login(client, "dee")
+    text = client.get(reverse("releases:proposal", args=[SLUG, proposal.pk])).content.decode()
+    assert "Superseded, for the record (1)" in text
+    assert text.index("0.634") < text.index("Superseded, for the record") < text.index("0.512")
 
 
 # Case 7
