@@ -14,6 +14,7 @@ from gates.models import Watch, Window
 from gates.services.asking import asked_windows
 from gates.services.evaluation import evaluate_free
 from gates.services.inputs import reading, running
+from ingest.selectors import came_late
 from orchid.engine.verdict.validity import State
 
 #: Of windows that have closed, how long late records may still change the judgement.
@@ -46,7 +47,8 @@ def _due(now: datetime) -> Iterator[Window]:
 
 
 def is_due(window: Window, now: datetime) -> bool:
-    """The watermark moved a step, time alone may have changed the validity, or harm is in sight."""
+    """The watermark moved a step, records came late for what was judged, time alone may have
+    changed the validity, or harm is in sight."""
     watch: Watch | None = getattr(window, "watch", None)
     if watch is None or watch.looked_at is None or watch.state != State.OK:
         return True
@@ -57,4 +59,7 @@ def is_due(window: Window, now: datetime) -> bool:
         return True
     if now - read.reached > read.limits.hold_after:
         return True
-    return sum(count for _, count in running(read)) != watch.running_violations
+    if sum(count for _, count in running(read)) != watch.running_violations:
+        return True
+    stream = (window.product, window.digest, window.publication, window.cohort)
+    return came_late(*stream, (read.opened, watch.judged_to), watch.looked_at)

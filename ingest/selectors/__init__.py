@@ -7,6 +7,7 @@ from ingest.selectors.clocks import edges_off
 from ingest.selectors.completeness import Completeness, completeness
 from ingest.selectors.counted import counted, counted_by_tenant, last_request_at, steps
 from ingest.selectors.figures import EngineCounts, EngineFigures, engine_counts, engine_figures
+from ingest.selectors.late import came_late
 from ingest.selectors.recorded import recorded_requests
 from ingest.selectors.rollups import RollupRow, rollup_rows
 from ingest.selectors.sources import (
@@ -39,6 +40,7 @@ __all__ = [
     "attempts",
     "batch_of",
     "batches",
+    "came_late",
     "completeness",
     "counted",
     "counted_by_hour",

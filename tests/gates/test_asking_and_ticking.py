@@ -22,9 +22,10 @@ from gates.services import (
 )
 from gates.services.asking import is_asked
 from gates.services.cases import forget_cases
+from ingest.models import Batch
 from orchid.engine.verdict.case import decode
 from orchid.engine.verdict.judgement import judge_case
-from tests.gates.gates_cast import STEP, Judged
+from tests.gates.gates_cast import SEGMENTS, STEP, Judged
 
 pytestmark = pytest.mark.django_db
 Captured = Callable[[], Any]
@@ -123,6 +124,21 @@ def test_a_violation_of_the_running_step_is_judged_by_the_next_tick(judged: Judg
     assert ticking.is_due(window, moment)
     told = judged.judge(moment)
     assert (told.verdict, told.watermark) == ("fail", watch.judged_to)
+
+
+def test_records_that_come_late_are_judged_by_the_next_tick_and_once(judged: Judged) -> None:
+    judged.everywhere(20_000)
+    judged.judge()
+    windows = Window.objects.select_related("product", "watch")
+    moment = judged.now + timedelta(seconds=5)
+    assert not ticking.is_due(windows.get(pk=judged.window.pk), moment)
+    judged.traffic(40, good=40, segment="a")
+    late = Batch.objects.order_by("-pk")[:1].values("pk")
+    Batch.objects.filter(pk__in=late).update(done_at=moment - timedelta(seconds=2))
+    assert ticking.is_due(windows.get(pk=judged.window.pk), moment)
+    offered = judged.judge(moment).figures["whole"]["populations"]["offered"]
+    assert offered == len(SEGMENTS) * 20_000 + 40
+    assert not ticking.is_due(windows.get(pk=judged.window.pk), moment + timedelta(seconds=3))
 
 
 def test_a_window_that_nothing_happens_to_is_looked_at_again_in_time(judged: Judged) -> None:
