@@ -239,7 +239,7 @@ def test_percentiles_of_two_edges_are_of_the_pooled_requests(judged: Judged) -> 
 
 
 def test_a_judgement_that_holds_again_is_told_again(judged: Judged) -> None:
-    """A delivery that waits holds a pass; counted, the earlier judgement is what holds."""
+    """A delivery that waits holds a pass; counted, what was judged before holds, told anew."""
     judged.everywhere(20_000)
     first = judged.judge()
     judged.batch(watermark=judged.now - 5 * STEP)
@@ -248,9 +248,14 @@ def test_a_judgement_that_holds_again_is_told_again(judged: Judged) -> None:
     client = machine()
     assert told(client)["verdict"] == "inconclusive"
     waiting.delete()
-    assert judged.judge().pk == first.pk
+    again = judged.judge()
+    assert (again.inputs_digest, again.outcome_digest) == (
+        first.inputs_digest,
+        first.outcome_digest,
+    )
+    assert again.pk > first.pk
     answer = told(client)
-    assert (answer["id"], answer["verdict"]) == (first.pk, "pass")
+    assert (answer["id"], answer["verdict"]) == (again.pk, "pass")
 
 
 def test_what_was_merged_is_judged_as_before(judged: Judged) -> None:

@@ -1,6 +1,7 @@
 """Ticks, redelivery and re-batching: equal inputs are one judgement."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import DatabaseError, transaction
@@ -68,11 +69,15 @@ def test_a_tick_judges_what_moved_and_leaves_the_rest(judged: Judged) -> None:
 
 
 def test_new_evidence_is_judged_without_new_traffic(
-    judged: Judged, django_capture_on_commit_callbacks: object
+    judged: Judged,
+    django_capture_on_commit_callbacks: object,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from accounts.guard import SYSTEM_ACTOR
     from gates.services import push_evidence
 
+    # The edge is as fresh as its minute is young; a slow machine's edge would be silent.
+    monkeypatch.setattr(tasks, "timezone", SimpleNamespace(now=lambda: judged.now))
     judged.everywhere(20_000)
     tasks.evaluate_window(judged.window.pk)
     assert Evaluation.objects.get().verdict == "pass"
