@@ -22,6 +22,23 @@ class Stored:
     counts: dict[str, int]
     rejected: list[RejectedPiece] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.rejected = [storable(piece) for piece in self.rejected]
+
+
+def storable(piece: RejectedPiece) -> RejectedPiece:
+    """The piece with text that PostgreSQL can hold: a sender names fields as it likes."""
+    plain = piece.copy()
+    for name in ("field", "message"):
+        if name in piece:
+            plain[name] = _held_text(piece[name])
+    return plain
+
+
+def _held_text(text: str) -> str:
+    """Neither NUL nor half of a surrogate pair has a place in a JSON column."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
 
 def lost_pieces(lost: Iterable[Lost]) -> list[RejectedPiece]:
     return [_piece(one) for one in lost]

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from ingest.models import Batch, SourceTally
-from ingest.services.stored import RejectedPiece, Stored
+from ingest.services.stored import RejectedPiece, Stored, storable
 
 #: Minutes that a rate is taken over, and one that is still running.
 KEPT_MINUTES = 7
@@ -112,7 +112,7 @@ def minute_of(at: datetime) -> int:
 
 def _reasons(known: dict[str, Any], tally: Tally, at: datetime) -> dict[str, Any]:
     reasons = dict(known)
-    for piece in tally.pieces:
+    for piece in map(storable, tally.pieces):
         code = piece.get("code", OTHER)
         if code not in reasons and len(reasons) >= KEPT_CODES:
             code = OTHER

@@ -205,7 +205,7 @@ def _rows(figures: list[Mapping[str, Any]], part: str) -> list[tuple[str, str, s
     return [
         (figure["name"], f"{figure['value']} {figure['unit']}".strip(), how(figure))
         for figure in figures
-        if figure["part"] == part
+        if str(figure["part"]) == part
     ]
 
 

@@ -300,6 +300,7 @@ def test_tenants_counted_together_are_held_against_no_cap(budgeted: Spent) -> No
     assert "counted together as" in page
 
 
-def test_a_document_without_budgets_says_so(judged: Judged) -> None:
+def test_a_document_without_budgets_says_so(db: None) -> None:
+    Judged(given() | {"budgets": []})
     page = someone("ben", "product_owner").get("/products/orchid-demo/budgets/").content.decode()
     assert "The live document has no budgets" in page

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from copy import deepcopy
 from datetime import timedelta
 from typing import Any
 
@@ -150,6 +151,17 @@ def test_no_value_of_a_field_breaks_a_record(
     doors.count()
 
 
+@pytest.mark.parametrize("name", ["\x00", "\ud800"])
+def test_a_name_that_no_column_holds_is_refused_with_its_line_alone(
+    doors: Doors, record: RecordMaker, name: str
+) -> None:
+    sound, odd = record(), record() | {"request_id": {name: float("nan")}}
+    doors.post("records", "\n".join(map(json.dumps, (sound, odd))).encode(), {}, {})
+    doors.count()
+    counts = Batch.objects.latest("id").counts
+    assert (counts["inserted"], counts["rejected"]) == (1, 1)
+
+
 @bounded
 @given(changes=st.lists(st.tuples(st.integers(0, 200), json_like), min_size=1, max_size=4))
 def test_no_value_of_a_field_breaks_a_span(doors: Doors, changes: list[tuple[int, Any]]) -> None:
@@ -180,7 +192,7 @@ def _set(document: Any, place: int, value: Any) -> None:
     places = list(_places(document))
     if places:
         holder, key = places[place % len(places)]
-        holder[key] = value
+        holder[key] = deepcopy(value)  # one value in two places could be put into itself
 
 
 def _places(value: Any) -> Any:
