@@ -1,6 +1,6 @@
 """Gathers the case of a window: everything that its judgement rests on, read once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -54,6 +54,8 @@ class Reading:
     reached: datetime | None
     opened: datetime
     end: datetime
+    # Parts, costs and guardrails often ask for the same stretch; it is read once, and the same.
+    _read: dict[tuple[datetime, datetime, str], Counted] = field(default_factory=dict)
 
     @property
     def closed(self) -> bool:
@@ -66,16 +68,15 @@ class Reading:
 
     def counted(self, start: datetime, end: datetime | None = None, cohort: str = "") -> Counted:
         """What was counted of the window's own requests, or of the other cohort's."""
+        stretch = (start, end or self.end, cohort or self.window.cohort)
+        if stretch not in self._read:
+            self._read[stretch] = self._counted(*stretch)
+        return self._read[stretch]
+
+    def _counted(self, start: datetime, end: datetime, cohort: str) -> Counted:
         window = self.window
-        digest = window.digest if cohort in ("", window.cohort) else _digest_beside(window)
-        return counted(
-            window.product,
-            digest,
-            window.publication,
-            cohort or window.cohort,
-            start,
-            end or self.end,
-        )
+        digest = window.digest if cohort == window.cohort else _digest_beside(window)
+        return counted(window.product, digest, window.publication, cohort, start, end)
 
 
 def reading(window: Window, watch: Watch, now: datetime) -> Reading:

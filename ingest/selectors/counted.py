@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db import connection
 
-from ingest.models import RollupCell
 from ingest.selectors.rollups import StreamKey, stream_of
 from ingest.states import RollupBy
 from orchid.engine.rollup_bytes import are_rows, columns_in, unpack
@@ -41,6 +40,8 @@ _STORED = """
     UNION ALL
     SELECT hour_at, sheet, true FROM whole
 """
+# One parameter, where Django would spell hundreds.
+_NAMES = "SELECT id, dims_key, route, manifest, tenant FROM ingest_rollupcell WHERE id = ANY(%s)"
 
 
 class StoredSheet(NamedTuple):
@@ -182,8 +183,7 @@ def _with_cells(columns: Columns, cell: Any) -> Columns:
 
 def _names(ids: list[int]) -> list[CellName]:
     """The cells' names, in the order of their ids."""
-    found = RollupCell.objects.filter(pk__in=ids).values_list(
-        "pk", "dims_key", "route", "manifest", "tenant"
-    )
-    names = {pk: CellName(*name) for pk, *name in found}
+    with connection.cursor() as cursor:
+        cursor.execute(_NAMES, [ids])
+        names = {pk: CellName(*name) for pk, *name in cursor.fetchall()}
     return [names[pk] for pk in ids]
