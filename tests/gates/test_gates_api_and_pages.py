@@ -58,6 +58,9 @@ def test_verdicts_carry_value_bound_margin_sample_and_message(judged: Judged) ->
     assert "where 96 % are due" in row["message"]
     assert answer["window"]["publication"] == 1
     assert answer["validity"]["valid"]
+    assert answer["action"] == "hold"
+    assert answer["why"].startswith("no rollout is open")
+    assert answer["outcome_digest"].startswith("sha256:")
 
 
 @pytest.mark.parametrize("path", ["verdicts", "check", "evidence"])
