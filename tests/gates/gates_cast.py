@@ -101,6 +101,11 @@ class Judged:
         self.edge.last_seen_at = moment
         self.edge.save()
 
+    def edge_stays_heard(self) -> None:
+        """For what runs by the real clock, a minute and more after the time of the test."""
+        self.edge.last_seen_at = timezone.now() + timedelta(minutes=5)
+        self.edge.save()
+
     def no_edge_tells(self) -> None:
         """Nobody says how far anything is counted."""
         self.edge.watermark = self.edge.last_seen_at = None

@@ -35,6 +35,7 @@ Captured = Callable[[], Any]
 def heard(judged: Judged) -> Judged:
     """Judged once, with no message on its way."""
     judged.everywhere(20_000)
+    judged.edge_stays_heard()
     tasks.evaluate_window(judged.window.pk)
     return judged
 

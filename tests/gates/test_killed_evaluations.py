@@ -31,6 +31,7 @@ ROWS = 5 + 3 * 4
 def asked(judged: Judged) -> Judged:
     """A window with traffic, and a judgement asked for whose message nobody has heard."""
     judged.everywhere(20_000)
+    judged.edge_stays_heard()
     ask_product(judged.product)
     return judged
 
