@@ -6,12 +6,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts.guard import Permission, actor_of
+from accounts.guard import Permission
 from controlplane.errors import NotFound
 from gates.api.asked import GENERATION, number_of, visible_product
 from gates.selectors.evaluations import evaluation_of
+from gates.selectors.packets import evaluation_as_packet, figures_as_packet
 from gates.selectors.verdicts import latest, live_window
-from gates.services.packets import evaluation_as_packet, figures_as_packet
 from policies import selectors as policies
 from policies.models import Product, Revision
 
@@ -21,10 +21,10 @@ PACKET = {(200, "application/json"): OpenApiTypes.OBJECT}
 class EvaluationPacket(APIView):
     @extend_schema(responses=PACKET)
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        """Everything that an evaluation rests on; its case is kept for ever from now on."""
+        """Everything that an evaluation rests on, to be recomputed offline."""
         product = visible_product(request, slug, Permission.VIEW)
         evaluation = evaluation_of(product, pk)
-        return packet_response(evaluation_as_packet(actor_of(request), evaluation))
+        return packet_response(evaluation_as_packet(evaluation))
 
 
 class LatestPacket(APIView):
@@ -35,7 +35,7 @@ class LatestPacket(APIView):
         evaluation = latest(window) if window else None
         if evaluation is None:
             raise NotFound("not_judged", "Nothing has been judged there yet.")
-        return packet_response(evaluation_as_packet(actor_of(request), evaluation))
+        return packet_response(evaluation_as_packet(evaluation))
 
 
 class FiguresPacket(APIView):

@@ -1,7 +1,7 @@
 """Writes of the room."""
 
 from gates.services.asking import ask_product
-from gates.services.cases import case_bytes, cite
+from gates.services.cases import cite
 from gates.services.declared import load_declared_points
 from gates.services.evaluation import evaluate
 from gates.services.evidence import push_evidence, push_evidence_set
@@ -11,7 +11,6 @@ from gates.services.windows import close_window, go_live, open_window
 __all__ = [
     "ask_decision_diff",
     "ask_product",
-    "case_bytes",
     "cite",
     "close_window",
     "evaluate",

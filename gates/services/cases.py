@@ -1,7 +1,7 @@
 """The bytes of cases: stored by digest, kept for as long as somebody may ask for them.
 
 What every judgement rested on is kept for a day. It is kept for ever where the verdict of any gate
-changed there, and where somebody rests on it: a proposal, a move of a rollout, a packet.
+changed there, and where somebody rests on it: a proposal, a move of a rollout.
 """
 
 import zlib
@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from controlplane.errors import NotFound
 from gates.models import CaseBody, Evaluation, Verdict
 from orchid.engine.verdict.judgement import Judgement
 
@@ -42,16 +41,6 @@ def changed(before_id: int | None, judged: Judgement) -> bool:
     rows = Verdict.objects.filter(evaluation_id=before_id)
     known = set(rows.values_list("metric", "segment", "verdict"))
     return known != {(one.metric, one.segment, one.verdict.value) for one in judged.results}
-
-
-def case_bytes(evaluation: Evaluation) -> bytes:
-    """The bytes of an evaluation's case; raises NotFound where they are no longer kept."""
-    held = CaseBody.objects.filter(digest=evaluation.inputs_digest).values_list("body", flat=True)
-    body = held.first()
-    if body is None:
-        detail = f"The case of evaluation {evaluation.pk} was kept for a day and nobody cited it."
-        raise NotFound("case_not_kept", detail)
-    return zlib.decompress(bytes(body))
 
 
 def cite(evaluation_id: int) -> bool:

@@ -10,9 +10,9 @@ from django.utils import timezone
 from accounts.guard import SYSTEM_ACTOR
 from gates import tasks
 from gates.models import CaseBody, Evaluation, Watch, Window
+from gates.selectors.evaluations import case_bytes
 from gates.services import (
     ask_product,
-    case_bytes,
     cite,
     evaluation,
     inputs,

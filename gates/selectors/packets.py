@@ -2,47 +2,27 @@
 
 from typing import Any
 
-from django.db import transaction
-
-from accounts.guard import Actor, Permission, require
-from accounts.services import record
 from controlplane.errors import Conflict
-from gates.models import CaseBody, Evaluation, Evidence
+from gates.models import Evaluation, Evidence
 from gates.selectors.declared import declared_content
-from gates.services.cases import case_bytes
+from gates.selectors.evaluations import case_bytes
 from orchid.engine.document.load import load_document
 from orchid.engine.packet import Beside, PacketError, evaluation_packet, figures_packet
 from orchid.engine.packet.evaluation import evidence_named
 from policies.models import Product, Revision
 
 
-@transaction.atomic
-def evaluation_as_packet(actor: Actor, evaluation: Evaluation) -> bytes:
-    """The packet of an evaluation; from now on its case is kept for ever.
+def evaluation_as_packet(evaluation: Evaluation) -> bytes:
+    """The packet of an evaluation, which holds its case whole: nothing has to be kept for it.
 
-    That is audited the first time. Raises NotFound where the case is no longer kept, Conflict where
-    no packet can be made of it.
+    Raises NotFound where the case is no longer kept, Conflict where no packet can be made of it.
     """
-    slug = evaluation.window.product.slug
-    require(actor, Permission.VIEW, slug)
-    # Before the bytes are read, so that retention can't take them away in between.
-    held = CaseBody.objects.filter(digest=evaluation.inputs_digest, kept_until__isnull=False)
-    newly = held.update(kept_until=None)
     case = case_bytes(evaluation)
     try:
         evidence = _contents(evaluation, evidence_named(case))
-        packet = evaluation_packet(case, evidence, _recorded(evaluation))
+        return evaluation_packet(case, evidence, _recorded(evaluation))
     except PacketError as error:
         raise Conflict("no_packet", f"No packet of evaluation {evaluation.pk}: {error}.") from error
-    if newly:
-        record(
-            actor,
-            "evaluation.keep_case",
-            product=slug,
-            obj=("evaluation", evaluation.pk),
-            after=evaluation.inputs_digest,
-        )
-    return packet
 
 
 def figures_as_packet(product: Product, revision: Revision) -> bytes:
