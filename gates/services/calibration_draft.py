@@ -2,39 +2,27 @@
 
 from typing import Any
 
-from django.db import transaction
-
 from accounts.guard import Actor, Permission, require
 from controlplane.errors import Conflict
+from gates.services.drafting import draft_once
 from policies.models import Product, Revision
-from policies.reading import read
-from policies.selectors import given_of, revision_by_digest
-from policies.services import draft_generation
+from policies.selectors import given_of
 
 _NAMES = ("route", "input_bucket", "output_bucket")
 
 
-@transaction.atomic
 def draft_cells(
     actor: Actor, product: Product, digest: str, cells: list[dict[str, Any]]
 ) -> tuple[Revision, bool]:
     """The document with these `demand.cells`, and whether it was drafted just now.
 
-    Asked twice, also at once, it is one generation: the same content is not drafted again. Raises
-    Conflict where there is nothing to change.
+    Raises Conflict where there is nothing to change.
     """
     require(actor, Permission.PROPOSE, product.slug)
     if not cells:
         raise Conflict("nothing_to_propose", "No cell needs a pad, and none has to be disabled.")
-    Product.objects.select_for_update().get(pk=product.pk)
     document = with_cells(given_of(digest), cells)
-    known = Revision.objects.filter(
-        generation__product=product, digest=read(product.slug, document).digest
-    ).first()
-    if known is not None:
-        return known, False
-    base = revision_by_digest(product, digest)
-    return draft_generation(actor, product, document, title_of(document, cells), base), True
+    return draft_once(actor, product, digest, document, title_of(document, cells))
 
 
 def with_cells(given: dict[str, Any], cells: list[dict[str, Any]]) -> dict[str, Any]:

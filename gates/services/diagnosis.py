@@ -7,22 +7,20 @@ from accounts.guard import Actor, Permission, require
 from controlplane.errors import BadInput, Conflict
 from gates.models import DeclaredCase
 from gates.selectors.diagnosis import Diagnosis
+from gates.services.drafting import draft_once
 from orchid.engine.diagnosis.declared import read_case
 from orchid.engine.diagnosis.proposal import applied
 from policies.models import Product, Revision
-from policies.reading import read
-from policies.selectors import given_of, revision_by_digest
-from policies.services import draft_generation
+from policies.selectors import given_of
 
 
-@transaction.atomic
 def draft_change(
     actor: Actor, product: Product, found: Diagnosis | None, words: str = ""
 ) -> tuple[Revision, bool]:
     """The diagnosed generation with the proposed change, and whether it was drafted just now.
 
-    Asked twice, also at once, it is one generation: equal content is not drafted again. Raises
-    Conflict where nothing is proposed, or something else than the change that was seen (`words`).
+    Raises Conflict where nothing is proposed, or something else than the change that was seen
+    (`words`).
     """
     require(actor, Permission.PROPOSE, product.slug)
     if found is None or found.proposal is None:
@@ -32,17 +30,9 @@ def draft_change(
             "proposal_changed",
             f"By now another change is proposed: {found.proposal.change.words}. Look at it first.",
         )
-    Product.objects.select_for_update(no_key=True).get(pk=product.pk)
     digest, change = found.after.window.digest, found.proposal.change
     document = applied(given_of(digest), change.edits)
-    known = Revision.objects.filter(
-        generation__product=product, digest=read(product.slug, document).digest
-    ).first()
-    if known is not None:
-        return known, False
-    base = revision_by_digest(product, digest)
-    title = f"{found.metric.label}: {change.words}"
-    return draft_generation(actor, product, document, title[:200], base), True
+    return draft_once(actor, product, digest, document, f"{found.metric.label}: {change.words}")
 
 
 @transaction.atomic
