@@ -1,53 +1,14 @@
 """`python -m benchmarks.ingest [NAME...]`: one JSON line a figure on standard output.
 
-Every module beside this one that has a `run(smoke)` is a benchmark. Each runs in a process of its
-own, since each brings up a database of its own; those of a peer that is not installed with the
-others run only with PEER=1.
+Those of a peer that is not installed with the others run only with PEER=1.
 """
 
-import argparse
 import os
-import pkgutil
-import subprocess
-import sys
-from importlib import import_module
-from pathlib import Path
 
+from benchmarks.parts import main
+
+TOOLS = ("database", "peer_rows", "traffic", "worker")
 PEERS = ("phoenix",)
-#: Tools of the others: they measure nothing themselves.
-TOOLS = ("__main__", "database", "peer_rows", "traffic", "worker")
-
-
-def main() -> None:
-    options = _options()
-    if options.here:
-        for line in import_module(f"benchmarks.ingest.{options.here}").run(options.smoke):
-            print(line.as_json(), flush=True)
-        return
-    load = ", ".join(f"{part:.2f}" for part in os.getloadavg())
-    print(f"{os.cpu_count()} cores; load {load}", file=sys.stderr)
-    sys.exit(max(_apart(name, options.smoke) for name in options.names or _names()))
-
-
-def _names() -> list[str]:
-    modules = [one.name for one in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    wanted = [name for name in modules if name not in TOOLS]
-    return [name for name in wanted if name not in PEERS or os.environ.get("PEER")]
-
-
-def _apart(name: str, smoke: bool) -> int:
-    print(f"{name} ...", file=sys.stderr)
-    argv = [sys.executable, "-m", "benchmarks.ingest", "--here", name]
-    return subprocess.run([*argv, *(["--smoke"] if smoke else [])], check=False).returncode  # noqa: S603
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="benchmarks.ingest", description=__doc__)
-    parser.add_argument("names", nargs="*", help="default: all")
-    parser.add_argument("--smoke", action="store_true", help="tiny counts, nothing judged")
-    parser.add_argument("--here", help="one of them in this very process")
-    return parser.parse_args()
-
 
 if __name__ == "__main__":
-    main()
+    main("benchmarks.ingest", tools=TOOLS if os.environ.get("PEER") else (*TOOLS, *PEERS))
