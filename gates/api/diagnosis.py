@@ -81,6 +81,7 @@ class DiagnosisOut(serializers.Serializer[Any]):
     after = SideOut()
     change = serializers.CharField(allow_null=True)
     parts = PartOut(many=True)
+    keeps_bound = serializers.BooleanField(help_text="Nothing is proposed for a gate that does.")
     proposal = ProposalOut(allow_null=True)
     next_experiment = serializers.CharField()
 
@@ -148,6 +149,7 @@ def _diagnosis(found: Diagnosis) -> dict[str, Any]:
         "after": _side(found.after, found.n[1], change.after),
         "change": _exact(change.value),
         "parts": [_part(part) for part in change.ranked()],
+        "keeps_bound": found.keeps_bound,
         "proposal": _proposal(found.proposal) if found.proposal else None,
         "next_experiment": found.experiment,
     }

@@ -24,7 +24,14 @@ from orchid.engine.diagnosis.cells import (
 )
 from orchid.engine.diagnosis.change import Change
 from orchid.engine.diagnosis.cost import Spent, cost_change
-from orchid.engine.diagnosis.proposal import Goal, Proposal, Windows, next_experiment, propose
+from orchid.engine.diagnosis.proposal import (
+    Goal,
+    Proposal,
+    Windows,
+    keeps_bound,
+    next_experiment,
+    propose,
+)
 from orchid.engine.diagnosis.shares import share_change
 from orchid.engine.diagnosis.utility import utility_change
 from orchid.engine.document.model import PolicyDocument
@@ -67,6 +74,7 @@ class Diagnosis:
     after: Side
     change: Change
     n: tuple[int, int]
+    keeps_bound: bool
     proposal: Proposal | None
     experiment: str
     never_completed: tuple[int, int] | None
@@ -160,6 +168,7 @@ def _told(metric: Metric, scope: Scope, early: Side, late: Side, read: _Read) ->
         after=late,
         change=change,
         n=(_n(counted[0]), _n(counted[1])),
+        keeps_bound=keeps_bound(windows, goals[metric]),
         proposal=propose(windows, goals[metric], others, read.ledgers[0]),
         experiment=next_experiment(windows, _harm(metric, change)),
         never_completed=(lost[0], lost[1]) if goals[metric].latency_key else None,

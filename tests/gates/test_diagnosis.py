@@ -131,8 +131,13 @@ def test_nothing_to_propose_is_a_conflict(db: None) -> None:
     judged.served(500, minute=-4)
     judged.served(500, minute=-2)
     judged.judge()
-    refused = posted(machine(), "diagnosis/generations", {"minutes": 2})
+    ci = machine()
+    refused = posted(ci, "diagnosis/generations", {"minutes": 2})
     assert (refused.status_code, refused.json()["code"]) == (409, "nothing_to_propose")
+    told = ci.get(api("diagnosis"), {"minutes": 2}).json()
+    assert (told["keeps_bound"], told["proposal"]) == (True, None)
+    page = someone("eve", "auditor").get("/products/orchid-demo/diagnosis/?minutes=2").content
+    assert b"nothing has to be brought back" in page
 
 
 def test_the_declared_case_is_shown_with_what_is_not_explained(db: None) -> None:

@@ -110,17 +110,23 @@ class Windows:
     seconds: Fraction
 
 
+def keeps_bound(windows: Windows, goal: Goal) -> bool:
+    """Whether the gate is on the good side of its bound as it was recorded."""
+    return goal.keeps(goal.read(_scope(windows.after, goal), windows.ledger_usd), goal.bound)
+
+
 def propose(
     windows: Windows, goal: Goal, others: Sequence[Goal], base_usd: Fraction
 ) -> Proposal | None:
-    """The smallest candidate that brings the gate back; None where none makes it better.
+    """The smallest candidate that brings the gate back.
 
-    The target is the bound. Where the window before missed the bound already, it is that window's
-    figure: a change can take back what it added and no more. `base_usd` is that window's ledger.
+    None where the gate keeps its bound as it is, or where no candidate makes it better. The target
+    is the bound; where the window before missed that already, it is that window's figure, since a
+    change can take back what it added and no more. `base_usd` is that window's ledger.
     """
     recorded = _scope(windows.after, goal)
     was = goal.read(recorded, windows.ledger_usd)
-    if was is None:
+    if was is None or keeps_bound(windows, goal):
         return None
     target = _target(windows, goal, base_usd)
     found = [(c, _reached(windows, goal, c, recorded)) for c in _candidates(windows, goal)]

@@ -117,6 +117,10 @@ def test_another_gate_that_would_break_is_named() -> None:
     assert any("completion_p95_ms would leave its bound" in said for said in proposal.caveats)
 
 
+def test_nothing_is_proposed_for_a_gate_that_keeps_its_bound() -> None:
+    assert found(ATTAINMENT, on_full(), on_compact(b=1)) is None
+
+
 @pytest.mark.parametrize("goal", [ATTAINMENT, VIOLATIONS, LATENCY])
 def test_nothing_is_proposed_where_nothing_gets_better(goal: Goal) -> None:
     assert found(goal, on_full(), on_compact()) is None
