@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gates.models import DeclaredCase
-from orchid.engine.diagnosis.declared import Told, read_case, tell
+from orchid.engine.diagnosis.declared import CaseSegment, Told, read_case, tell
 from orchid.engine.document.wording import selector_words
 from orchid.engine.segments import dims_of
 from policies.models import Product
@@ -47,7 +47,7 @@ class CaseShown:
                 f"{one.from_} to {one.to}",
                 _percent(Fraction(one.schema_failures.before)),
                 _percent(Fraction(one.schema_failures.after)),
-                "stays on fallback" if self.stays(selector_words(one.where)) else "leaves fallback",
+                self._then(one),
             )
             for one in self.told.case.segments
         ]
@@ -56,6 +56,11 @@ class CaseShown:
     def cause(self) -> str:
         """The segment that explains most of the violations."""
         return selector_words(dims_of(self.told.violations.by_segment()[0].name))
+
+    def _then(self, segment: CaseSegment) -> str:
+        if not self.stays(selector_words(segment.where)):
+            return "leaves fallback"
+        return "stays on fallback" + (", above its floor (declared)" * segment.clears_floor)
 
     def stays(self, words: str) -> bool:
         """Whether the proposal leaves a segment on fallback."""

@@ -153,5 +153,7 @@ def test_the_declared_case_is_shown_with_what_is_not_explained(db: None) -> None
     page = ben.get("/products/orchid-serve/diagnosis/").content.decode()
     for said in ("−22.6 %", "−6.4 %", "−17.4 %", "no fallback where task is structured_extraction"):
         assert said in page, said
+    assert "leaves fallback" in page
+    assert "stays on fallback, above its floor (declared)" in page
     assert "leave out the failures" in page
     assert "constrained decoder" in page
