@@ -1,49 +1,17 @@
-"""Writes of the room: the audit trail, credentials, grants, invitations."""
+"""Issue and revoke what machines show."""
 
 import hashlib
 import secrets
 from datetime import datetime
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.guard import Actor, Permission, require
-from accounts.models import AuditEvent, AuditPending, Credential, Grant, User
-from accounts.roles import EVERY_PRODUCT, MACHINES, PEOPLE
+from accounts.models import Credential, User
+from accounts.roles import MACHINES
+from accounts.services.audit import record
 from controlplane.errors import BadInput, Conflict, NotFound
-from controlplane.web import request_id
-
-
-def record(
-    actor: Actor,
-    action: str,
-    *,
-    product: str = "",
-    obj: tuple[str, Any] = ("", ""),
-    before: str = "",
-    after: str = "",
-    reason: str = "",
-    data: dict[str, Any] | None = None,
-) -> AuditEvent:
-    """Write one audit event in the caller's transaction, which must be open."""
-    if not transaction.get_connection().in_atomic_block:
-        raise RuntimeError("an audit event is written in the transaction of the act")
-    event = AuditEvent.objects.create(
-        actor_kind=actor.kind,
-        actor=actor.name,
-        action=action,
-        product_slug=product,
-        object_type=obj[0],
-        object_id=str(obj[1]),
-        digest_before=before,
-        digest_after=after,
-        reason=reason,
-        request_id=request_id.get(),
-        data=data or {},
-    )
-    AuditPending.objects.create(event=event)
-    return event
 
 
 def token_hash(token: str) -> str:
@@ -114,28 +82,3 @@ def revoke_credential(
             data={"name": credential.name},
         )
     return credential
-
-
-@transaction.atomic
-def grant(actor: Actor, user: User, role: str, product_slug: str = EVERY_PRODUCT) -> Grant:
-    """Give a person a role in a product; giving it again changes nothing."""
-    require(actor, Permission.ADMINISTER, product_slug)
-    if role not in PEOPLE:
-        raise BadInput("unknown_role", f"A person's role is one of {', '.join(PEOPLE)}.")
-    found, created = Grant.objects.get_or_create(user=user, role=role, product_slug=product_slug)
-    if created:
-        record(
-            actor,
-            "grant.given",
-            product=product_slug,
-            obj=("user", user.username),
-            data={"role": role},
-        )
-    return found
-
-
-def seal_audit() -> int:
-    """Chain every committed event that isn't chained yet; returns how many."""
-    from accounts import sealing
-
-    return sealing.seal()

@@ -1,0 +1,73 @@
+"""People, their roles, and how they come in."""
+
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from accounts.roles import EVERY_PRODUCT, PEOPLE, Role
+
+ROLE_CHOICES_OF_PEOPLE = [(role.value, role.label) for role in PEOPLE]
+
+
+class User(AbstractUser):
+    """A person. What they may do is in their grants, never in `is_superuser`."""
+
+    display_name = models.CharField(max_length=120, blank=True)
+
+    @property
+    def name(self) -> str:
+        return self.display_name or self.username
+
+
+class Grant(models.Model):
+    """One role of one person in one product, named by slug; `*` is every product."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="grants")
+    product_slug = models.CharField(max_length=64, default=EVERY_PRODUCT)
+    role = models.CharField(max_length=24, choices=ROLE_CHOICES_OF_PEOPLE)
+    granted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["user", "product_slug", "role"], name="one_grant_each"),
+            models.CheckConstraint(
+                condition=Q(role__in=[role.value for role in PEOPLE]), name="grant_role_of_a_person"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.get_role_display()} of {self.product_slug}"
+
+
+class Invitation(models.Model):
+    """A promise of a role to whoever opens the link before it expires. The secret is hashed."""
+
+    email = models.EmailField()
+    product_slug = models.CharField(max_length=64, default=EVERY_PRODUCT)
+    role = models.CharField(max_length=24, choices=ROLE_CHOICES_OF_PEOPLE)
+    secret_hash = models.CharField(max_length=64, unique=True)
+    invited_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="invitations")
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT)
+
+    def __str__(self) -> str:
+        return f"{self.email} as {Role(self.role).label}"
+
+
+class FailedSignIn(models.Model):
+    """A wrong password, kept for as long as it counts against the next guess."""
+
+    name = models.CharField(max_length=150)
+    address = models.CharField(max_length=64, blank=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes: ClassVar = [
+            # How often was this name guessed of late?
+            models.Index(fields=["name", "at"], name="failures_of_a_name")
+        ]

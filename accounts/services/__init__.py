@@ -1,0 +1,7 @@
+"""Writes of the room: the audit trail, credentials, grants."""
+
+from accounts.services.audit import record, seal_audit
+from accounts.services.credentials import issue_credential, revoke_credential, token_hash
+from accounts.services.grants import grant
+
+__all__ = ["grant", "issue_credential", "record", "revoke_credential", "seal_audit", "token_hash"]

@@ -1,0 +1,1 @@
+"""The same doors for machines: parse, call the service or selector, answer."""
