@@ -20,8 +20,8 @@ from policies.models import Product
 from policies.selectors import document_of, revision_by_digest
 from releases.keys import signing_keys
 from releases.models import Publication, Vote
-from releases.selectors.edges import open_sequences
 from releases.services.channel import CHANNEL
+from releases.services.pools import pools_for
 from releases.states import PublicationKind
 
 WIRE_KINDS: dict[PublicationKind, Kind] = {
@@ -43,6 +43,11 @@ class Serving:
     candidate: str | None = None
     fraction: float = 0.0
     stage: int = 0
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The content that edges need at hand, the incumbent first."""
+        return (self.incumbent, *([self.candidate] if self.candidate else []))
 
 
 def latest(product: Product) -> Publication | None:
@@ -66,7 +71,7 @@ def issue(
     """
     previous = latest(product)
     number = previous.number + 1 if previous else 1
-    pools = _pools(product, serving, previous)
+    pools = pools_for(product, serving.digests, previous)
     bundle = Bundle(
         product=product.slug,
         publication=number,
@@ -133,27 +138,6 @@ def _exposure(product: Product, serving: Serving) -> Exposure | None:
     return Exposure(
         serving.stage, serving.fraction, serving.candidate, rollout.strata, rollout.unit
     )
-
-
-def _pools(product: Product, serving: Serving, previous: Publication | None) -> dict[str, str]:
-    """Pools by digest: what is served, and what still runs or was served until now."""
-    served = [serving.incumbent, *([serving.candidate] if serving.candidate else [])]
-    return {**_warm(product, previous), **{digest: pool_of(digest) for digest in served}}
-
-
-def _warm(product: Product, previous: Publication | None) -> dict[str, str]:
-    """Pools that have to drain, so that sequences end under the manifest they began with."""
-    if previous is None:
-        return {}
-    until_now = {previous.incumbent_digest, previous.candidate_digest}
-    owed = {digest for digest, count in open_sequences(product).items() if count}
-    return {d: pool for d, pool in previous.pools.items() if d in until_now | owed}
-
-
-def pool_of(digest: str) -> str:
-    """The pool of replicas that a generation runs on; a document that names none has its own."""
-    document = document_of(digest)
-    return document.fleet.pool or document.product
 
 
 def _carried(vote: Vote, serving: Serving) -> BundleVote:
