@@ -25,6 +25,9 @@ class Window(models.Model):
     hold_until = models.DateTimeField(null=True)
     # From when no rollout waits for its verdict; what is live is judged by stretches from then on.
     live_from = models.DateTimeField(null=True)
+    # What the approvers of a stage's generation accepted, as bounds of its own: by metric, then by
+    # gated segment ("" is the whole), {"bound": text, "accepted": text, "side": "max" or "min"}.
+    accepted = models.JSONField(default=dict)
 
     class Meta:
         constraints: ClassVar = [
@@ -98,7 +101,8 @@ class Verdict(models.Model):
     """One gate of an evaluation, over the whole ("") or one gated segment."""
 
     evaluation = models.ForeignKey(Evaluation, models.CASCADE, related_name="verdicts")
-    # A gate's metric, or a guardrail's measure after `guardrail:`.
+    # A gate's metric; after `guardrail:` a guardrail's measure, after `accepted:` the metric of an
+    # accepted figure.
     metric = models.CharField(max_length=100, choices=Metric)
     segment = models.CharField(max_length=400, blank=True)
     verdict = models.CharField(max_length=16, choices=VerdictState)

@@ -1,6 +1,8 @@
 """Windows open when a publication is active and close when the next one is."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from gates.models import Window
 from ingest.services.units import follow_units, unfollow_units
@@ -16,11 +18,12 @@ def open_window(
     opens_at: datetime,
     exposure: float,
     hold_ms: int | None = None,
+    accepted: Mapping[str, Any] | None = None,
 ) -> Window:
     """The window of one generation under one publication; opening it twice changes nothing.
 
-    A candidate's is a stage, which is watched for `hold_ms` before it may go on; an incumbent's is
-    live.
+    A candidate's is a stage, which is watched for `hold_ms` before it may go on and is held to what
+    was `accepted` of it (the form is `Window.accepted`'s); an incumbent's is live.
     """
     is_stage = cohort == "candidate"
     window, opened = Window.objects.get_or_create(
@@ -33,6 +36,7 @@ def open_window(
             "exposure": exposure,
             "live_from": None if is_stage else opens_at,
             "hold_until": _held(opens_at, hold_ms) if is_stage else None,
+            "accepted": dict(accepted or {}) if is_stage else {},
         },
     )
     if opened and is_stage and exposure < 1:
