@@ -12,6 +12,8 @@ class Permission(StrEnum):
     APPROVE = "approve"
     PUBLISH = "publish"
     ROLLBACK = "rollback"
+    EMERGENCY = "emergency"
+    OVERRIDE = "override"
     INGEST = "ingest"
     EDGE = "edge"
     AUDIT = "audit"
@@ -31,11 +33,30 @@ class Role(models.TextChoices):
 _P = Permission
 PERMISSIONS: dict[str, frozenset[Permission]] = {
     Role.PRODUCT_OWNER: frozenset(
-        {_P.VIEW, _P.PROPOSE, _P.APPROVE, _P.PUBLISH, _P.ROLLBACK, _P.AUDIT, _P.ADMINISTER}
+        {
+            _P.VIEW,
+            _P.PROPOSE,
+            _P.APPROVE,
+            _P.PUBLISH,
+            _P.ROLLBACK,
+            _P.OVERRIDE,
+            _P.AUDIT,
+            _P.ADMINISTER,
+        }
     ),
     Role.ENGINEER: frozenset({_P.VIEW, _P.PROPOSE, _P.EVIDENCE_PUSH, _P.INGEST}),
     Role.SRE: frozenset(
-        {_P.VIEW, _P.PROPOSE, _P.APPROVE, _P.PUBLISH, _P.ROLLBACK, _P.INGEST, _P.AUDIT}
+        {
+            _P.VIEW,
+            _P.PROPOSE,
+            _P.APPROVE,
+            _P.PUBLISH,
+            _P.ROLLBACK,
+            _P.EMERGENCY,
+            _P.OVERRIDE,
+            _P.INGEST,
+            _P.AUDIT,
+        }
     ),
     Role.AUDITOR: frozenset({_P.VIEW, _P.AUDIT}),
     Role.CI: frozenset({_P.VIEW, _P.PROPOSE, _P.EVIDENCE_PUSH, _P.INGEST}),
@@ -48,6 +69,10 @@ PEOPLE: tuple[Role, ...] = (Role.PRODUCT_OWNER, Role.ENGINEER, Role.SRE, Role.AU
 MACHINES: tuple[Role, ...] = (Role.CI, Role.EDGE, Role.OTEL)
 
 # The product itself, acting from a tick: everything but a person's judgement.
-SYSTEM: frozenset[Permission] = frozenset(Permission) - {Permission.APPROVE}
+SYSTEM: frozenset[Permission] = frozenset(Permission) - {
+    Permission.APPROVE,
+    Permission.EMERGENCY,
+    Permission.OVERRIDE,
+}
 
 EVERY_PRODUCT = "*"

@@ -1,4 +1,4 @@
-"""The two state machines of the room, each a table, and the one landing of every move."""
+"""The state machines of the room, each a table, and the one landing of every move."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,15 +12,17 @@ from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import Conflict, NotFound
 from policies.models import Product
-from releases.models import Proposal, Rollout
+from releases.models import Proposal, Rollout, SecondLook
 from releases.states import ProposalState as P
 from releases.states import RolloutState as R
+from releases.states import SecondLookState as S
 
-Row = TypeVar("Row", Proposal, Rollout)
+Row = TypeVar("Row", Proposal, Rollout, SecondLook)
+AnyRow = Proposal | Rollout | SecondLook
 
 
 class Move(StrEnum):
-    """Everything that can be done to a proposal or a rollout."""
+    """Everything that can be done to a proposal, a rollout or a second look."""
 
     SUBMIT = "submit"
     VOTE = "vote"
@@ -30,19 +32,26 @@ class Move(StrEnum):
     WITHDRAW = "withdraw"
     PUBLISH = "publish"
     SUPERSEDE = "supersede"
+    RESCHEDULE = "reschedule"
+    REBASE = "rebase"
+    EXPIRE = "expire"
+    EMERGENCY = "emergency"
     OPEN_STAGE = "open_stage"
     ADVANCE = "advance"
     COMPLETE = "complete"
     PAUSE = "pause"
     RESUME = "resume"
     ROLL_BACK = "rollback"
+    CONFIRM = "confirm"
+    REVERT = "revert"
+    LAPSE = "lapse"
 
 
 @dataclass(frozen=True)
 class Rule:
     """Where a move leads and the permission it needs."""
 
-    to: P | R
+    to: P | R | S
     needs: Permission
 
 
@@ -58,6 +67,17 @@ PROPOSAL_MOVES: dict[tuple[P, Move], Rule] = {
     (P.APPROVED, Move.WITHDRAW): Rule(P.WITHDRAWN, Permission.PROPOSE),
     (P.APPROVED, Move.PUBLISH): Rule(P.PUBLISHED, Permission.PUBLISH),
     (P.PUBLISHED, Move.SUPERSEDE): Rule(P.SUPERSEDED, Permission.PUBLISH),
+    (P.DRAFT, Move.RESCHEDULE): Rule(P.DRAFT, Permission.PROPOSE),
+    (P.IN_REVIEW, Move.RESCHEDULE): Rule(P.IN_REVIEW, Permission.PROPOSE),
+    (P.APPROVED, Move.RESCHEDULE): Rule(P.IN_REVIEW, Permission.PROPOSE),
+    (P.DRAFT, Move.REBASE): Rule(P.DRAFT, Permission.PROPOSE),
+    (P.IN_REVIEW, Move.REBASE): Rule(P.DRAFT, Permission.PROPOSE),
+    (P.APPROVED, Move.REBASE): Rule(P.DRAFT, Permission.PROPOSE),
+    (P.IN_REVIEW, Move.EXPIRE): Rule(P.DRAFT, Permission.VIEW),
+    (P.APPROVED, Move.EXPIRE): Rule(P.DRAFT, Permission.VIEW),
+    (P.DRAFT, Move.EMERGENCY): Rule(P.PUBLISHED, Permission.EMERGENCY),
+    (P.IN_REVIEW, Move.EMERGENCY): Rule(P.PUBLISHED, Permission.EMERGENCY),
+    (P.APPROVED, Move.EMERGENCY): Rule(P.PUBLISHED, Permission.EMERGENCY),
 }
 
 ROLLOUT_MOVES: dict[tuple[R, Move], Rule] = {
@@ -71,9 +91,18 @@ ROLLOUT_MOVES: dict[tuple[R, Move], Rule] = {
     (R.COMPLETED, Move.ROLL_BACK): Rule(R.ROLLED_BACK, Permission.ROLLBACK),
 }
 
-MOVES: dict[type[Proposal] | type[Rollout], dict[tuple[Any, Move], Rule]] = {
+SECOND_LOOK_MOVES: dict[tuple[S, Move], Rule] = {
+    (S.OPEN, Move.CONFIRM): Rule(S.CONFIRMED, Permission.APPROVE),
+    (S.OPEN, Move.REVERT): Rule(S.REVERTED, Permission.APPROVE),
+    (S.OPEN, Move.LAPSE): Rule(S.OVERDUE, Permission.VIEW),
+    (S.OVERDUE, Move.CONFIRM): Rule(S.CONFIRMED, Permission.APPROVE),
+    (S.OVERDUE, Move.REVERT): Rule(S.REVERTED, Permission.APPROVE),
+}
+
+MOVES: dict[type[AnyRow], dict[tuple[Any, Move], Rule]] = {
     Proposal: PROPOSAL_MOVES,
     Rollout: ROLLOUT_MOVES,
+    SecondLook: SECOND_LOOK_MOVES,
 }
 
 
@@ -112,7 +141,7 @@ def land(
     digest, votes), writes rows that belong to the move, and raises a problem to refuse it.
     """
     kind = type(row)
-    name = kind.__name__.lower()
+    name = name_of(kind)
     with transaction.atomic():
         product = lock_product(row.product_id)
         fresh = _locked(kind, row.pk)
@@ -137,7 +166,12 @@ def land(
     return fresh
 
 
-def allowed(row: Proposal | Rollout, move: Move) -> bool:
+def name_of(kind: type[AnyRow]) -> str:
+    """How the audit trail calls a kind of row: proposal, rollout, second_look."""
+    return str(kind._meta.verbose_name).replace(" ", "_")
+
+
+def allowed(row: AnyRow, move: Move) -> bool:
     """Say whether the table has this move for the row's state (for drawing buttons)."""
     return (row.status, move) in MOVES[type(row)]
 
@@ -146,33 +180,31 @@ def _locked(kind: type[Row], pk: int) -> Row:
     found: models.QuerySet[Row] = kind.objects.select_for_update(no_key=True, of=("self",))
     row = found.filter(pk=pk).first()
     if row is None:
-        raise NotFound("not_found", f"There is no {kind.__name__.lower()} {pk}.")
+        raise NotFound("not_found", f"There is no {kind._meta.verbose_name} {pk}.")
     return row
 
 
-def _check_version(name: str, row: Proposal | Rollout, expected: int | None) -> None:
+def _check_version(name: str, row: AnyRow, expected: int | None) -> None:
     if expected is not None and row.version != expected:
         raise Conflict(
             "version_changed",
-            f"The {name} is at version {row.version}, you acted on version {expected}. "
-            "Look at it again before you repeat the move.",
+            f"The {name.replace('_', ' ')} is at version {row.version}, you acted on version "
+            f"{expected}. Look at it again before you repeat the move.",
         )
 
 
-def _rule(kind: type[Proposal] | type[Rollout], row: Proposal | Rollout, move: Move) -> Rule:
+def _rule(kind: type[AnyRow], row: AnyRow, move: Move) -> Rule:
     rule = MOVES[kind].get((row.status, move))
     if rule is None:
         label = row.status.label.lower()
         raise Conflict(
             "move_not_allowed",
-            f"A {kind.__name__.lower()} that is {label} has no move “{move.replace('_', ' ')}”.",
+            f"A {kind._meta.verbose_name} that is {label} has no move “{move.replace('_', ' ')}”.",
         )
     return rule
 
 
-def _update(
-    kind: type[Proposal] | type[Rollout], row: Proposal | Rollout, rule: Rule, change: Change
-) -> None:
+def _update(kind: type[AnyRow], row: AnyRow, rule: Rule, change: Change) -> None:
     """Write conditionally on what was checked; under the lock this can only lose by a fault."""
     columns = {"state": rule.to, "version": F("version") + 1, **change.columns}
     seen = kind.objects.filter(pk=row.pk, version=row.version, state=row.state)

@@ -43,6 +43,28 @@ class PublicationKind(TextChoices):
     RESUME = "resume", "Resume"
     ROLLBACK = "rollback", "Rollback"
     PRICE_CHANGE = "price_change", "Price change"
+    EMERGENCY = "emergency", "Emergency"
+
+
+class SecondLookKind(TextChoices):
+    """What was done alone and so has to be looked at by somebody else."""
+
+    EMERGENCY_PUBLISH = "emergency_publish", "Emergency publish"
+    EMERGENCY_CAP = "emergency_cap", "Emergency cap on a tenant"
+
+
+class SecondLookState(TextChoices):
+    """Where a forced second look stands; the first two still wait for a person."""
+
+    OPEN = "open", "Waits for a second look"
+    OVERDUE = "overdue", "Second look overdue"
+    CONFIRMED = "confirmed", "Confirmed"
+    REVERTED = "reverted", "Reverted"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this state."""
+        return _SECOND_LOOK_BADGES[self]
 
 
 class ActivationState(TextChoices):
@@ -52,12 +74,21 @@ class ActivationState(TextChoices):
     REFUSED = "refused", "Refused"
 
 
+class AlarmKind(TextChoices):
+    """What is wrong with the edges of a product; each is open at most once."""
+
+    SPLIT_BRAIN = "split_brain", "Two generations stay live"
+    SILENT = "silent", "Edges are silent"
+    REFUSING = "refusing", "Edges refuse"
+
+
 class Part(TextChoices):
     """How a person contributed to a proposal, which bars that person from voting on it."""
 
     AUTHOR = "author", "the author"
     CO_EDITOR = "co_editor", "a co-editor"
     TOKEN_OWNER = "token_owner", "the owner of the service token that wrote it"
+    SCHEDULER = "scheduler", "who set the time"
 
 
 class Choice(TextChoices):
@@ -70,6 +101,7 @@ class Choice(TextChoices):
 OPEN_PROPOSALS = (ProposalState.DRAFT, ProposalState.IN_REVIEW, ProposalState.APPROVED)
 WAITING_PROPOSALS = (ProposalState.IN_REVIEW, ProposalState.APPROVED)
 OPEN_ROLLOUTS = (RolloutState.RUNNING, RolloutState.PAUSED)
+OPEN_SECOND_LOOKS = (SecondLookState.OPEN, SecondLookState.OVERDUE)
 
 _PROPOSAL_BADGES = {
     ProposalState.APPROVED: "badge badge--pass",
@@ -83,4 +115,10 @@ _ROLLOUT_BADGES = {
     RolloutState.PAUSED: "badge badge--no-data",
     RolloutState.COMPLETED: "badge badge--pass",
     RolloutState.ROLLED_BACK: "badge badge--fail",
+}
+_SECOND_LOOK_BADGES = {
+    SecondLookState.OPEN: "badge badge--inconclusive",
+    SecondLookState.OVERDUE: "badge badge--fail",
+    SecondLookState.CONFIRMED: "badge badge--pass",
+    SecondLookState.REVERTED: "badge badge--no-data",
 }

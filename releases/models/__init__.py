@@ -1,18 +1,22 @@
 """Who decided, what is live, and what each edge says about it."""
 
-from releases.models.edges import Activation, Edge, EdgeSeen
-from releases.models.proposals import Contributor, Proposal, Vote
+from releases.models.edges import Activation, Alarm, Edge, EdgeSeen
+from releases.models.proposals import Comment, Contributor, Proposal, Vote
 from releases.models.publications import DIGEST, Publication
 from releases.models.rollouts import Rollout
+from releases.models.second_looks import SecondLook
 
 __all__ = [
     "DIGEST",
     "Activation",
+    "Alarm",
+    "Comment",
     "Contributor",
     "Edge",
     "EdgeSeen",
     "Proposal",
     "Publication",
     "Rollout",
+    "SecondLook",
     "Vote",
 ]

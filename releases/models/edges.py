@@ -8,6 +8,7 @@ from django.db.models import Q
 from releases.models.publications import Publication
 from releases.states import (
     ActivationState,
+    AlarmKind,
 )
 
 
@@ -17,6 +18,10 @@ class Edge(models.Model):
     product = models.ForeignKey("policies.Product", models.PROTECT, related_name="edges")
     name = models.CharField(max_length=100)
     credential = models.OneToOneField("accounts.Credential", models.PROTECT, related_name="+")
+    # Lives on beside the newer one, until it expires, while an edge is given its new token.
+    former_credential = models.OneToOneField(
+        "accounts.Credential", models.PROTECT, null=True, related_name="+"
+    )
     share = models.FloatField(default=1.0)
     registered_at = models.DateTimeField()
     pinned_kids = models.JSONField(default=list)
@@ -65,8 +70,39 @@ class EdgeSeen(models.Model):
     edge = models.OneToOneField(Edge, models.CASCADE, related_name="seen", primary_key=True)
     at = models.DateTimeField()
     active_publication = models.PositiveIntegerField(null=True)
+    # The newest whose bytes were handed to it whole, whatever it made of them.
+    downloaded_publication = models.PositiveIntegerField(null=True)
     open_sequences = models.JSONField(default=dict)
     clock_skew_ms = models.FloatField(null=True)
 
     def __str__(self) -> str:
         return f"{self.edge_id} at {self.at}"
+
+
+class Alarm(models.Model):
+    """Something about a product's edges that somebody must look at, from when until when.
+
+    Rows are kept: they are what other rooms read to tell people, and the history of the page.
+    """
+
+    product = models.ForeignKey("policies.Product", models.PROTECT, related_name="alarms")
+    kind = models.CharField(max_length=16, choices=AlarmKind.choices)
+    since = models.DateTimeField()
+    until = models.DateTimeField(null=True)
+    text = models.TextField()
+
+    class Meta:
+        ordering: ClassVar = ["-since"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                name="releases_one_open_alarm",
+                fields=["product", "kind"],
+                condition=Q(until__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="releases_alarm_kind", condition=Q(kind__in=AlarmKind.values)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} since {self.since}"

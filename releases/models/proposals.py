@@ -43,6 +43,11 @@ class Proposal(models.Model):
     required = models.JSONField(default=dict)
     created_at = models.DateTimeField()
     submitted_at = models.DateTimeField(null=True)
+    # The promise is the wall clock of a zone; the instant is what it came to when it was promised.
+    publish_at = models.DateTimeField(null=True)
+    publish_local = models.CharField(max_length=25, blank=True, default="")
+    publish_zone = models.CharField(max_length=64, blank=True, default="")
+    returned_why = models.TextField(blank=True, default="")
 
     class Meta:
         ordering: ClassVar = ["-created_at", "-id"]
@@ -54,6 +59,11 @@ class Proposal(models.Model):
                 name="releases_one_open_proposal_a_generation",
                 fields=["generation"],
                 condition=Q(state__in=OPEN_PROPOSALS),
+            ),
+            models.CheckConstraint(
+                name="releases_proposal_schedule",
+                condition=Q(publish_at__isnull=True, publish_local="", publish_zone="")
+                | Q(publish_at__isnull=False) & ~Q(publish_local="") & ~Q(publish_zone=""),
             ),
         ]
         indexes: ClassVar = [
@@ -100,6 +110,7 @@ class Vote(models.Model):
     reason = models.TextField()
     at = models.DateTimeField()
     void = models.BooleanField(default=False)
+    void_why = models.TextField(blank=True, default="")
 
     class Meta:
         ordering: ClassVar = ["at", "id"]
@@ -112,3 +123,29 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}: {self.decision}"
+
+
+class Comment(models.Model):
+    """What somebody said about a proposal; it stays as it was said and decides nothing."""
+
+    proposal = models.ForeignKey(Proposal, models.PROTECT, related_name="comments")
+    round = models.PositiveIntegerField()
+    author = models.CharField(max_length=150)
+    author_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
+    )
+    text = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["at", "id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(name="releases_comment_text", condition=~Q(text="")),
+        ]
+        indexes: ClassVar = [
+            # What was said about a proposal, in order, and the cursor of the API.
+            models.Index(fields=["proposal", "at", "id"], name="releases_comments"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.author}: {self.text}"

@@ -1,5 +1,6 @@
 """Take the next admission generation number of a product and sign what it serves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,6 +32,7 @@ WIRE_KINDS: dict[PublicationKind, Kind] = {
     PublicationKind.RESUME: "resume",
     PublicationKind.ROLLBACK: "rollback",
     PublicationKind.PRICE_CHANGE: "price_change",
+    PublicationKind.EMERGENCY: "emergency",
 }
 ACCEPTED_FOR = timedelta(days=30)  # how long an edge that was away may still take this bundle
 
@@ -72,19 +74,15 @@ def issue(
     previous = latest(product)
     number = previous.number + 1 if previous else 1
     pools = pools_for(product, serving.digests, previous)
-    bundle = Bundle(
-        product=product.slug,
-        publication=number,
+    bundle = bundle_for(
+        product,
+        kind,
+        serving,
+        number=number,
         previous=previous.number if previous else None,
-        kind=WIRE_KINDS[kind],
-        issued_at=now,
-        not_before=now,
-        expires_at=now + ACCEPTED_FOR,
-        generations=_generations(product, serving),
-        exposure=_exposure(product, serving),
         pools=pools,
-        votes=tuple(_carried(vote, serving) for vote in votes or []),
-        next_keys={key.kid: key.jwk for key in signing_keys()[1:]},
+        now=now,
+        votes=votes or (),
     )
     publication = Publication.objects.create(
         product=product,
@@ -97,13 +95,42 @@ def issue(
         pools=pools,
         actor=actor,
         reason=reason,
-        **_signed(bundle),
+        **signed(bundle),
     )
     _announce(publication)
     return publication
 
 
-def _signed(bundle: Bundle) -> dict[str, Any]:
+def bundle_for(
+    product: Product,
+    kind: PublicationKind,
+    serving: Serving,
+    *,
+    number: int,
+    previous: int | None,
+    pools: dict[str, str],
+    now: datetime,
+    votes: Sequence[Vote] = (),
+) -> Bundle:
+    """What edges are told by the publication of this number."""
+    return Bundle(
+        product=product.slug,
+        publication=number,
+        previous=previous,
+        kind=WIRE_KINDS[kind],
+        issued_at=now,
+        not_before=now,
+        expires_at=now + ACCEPTED_FOR,
+        generations=_generations(product, serving),
+        exposure=_exposure(product, serving),
+        pools=pools,
+        votes=tuple(_carried(vote, serving) for vote in votes),
+        next_keys={key.kid: key.jwk for key in signing_keys()[1:]},
+    )
+
+
+def signed(bundle: Bundle) -> dict[str, Any]:
+    """The columns of a signed bundle."""
     key = signing_keys()[0]
     token = sign(bundle, key.pem, key.kid)
     return {

@@ -10,9 +10,9 @@ from tests.people import Cast
 OWN, OTHER = "orchid-demo", "orchid-serve"
 # Written out by hand, apart from the table it checks.
 ALLOWED = {
-    "product_owner": "view propose approve publish rollback audit administer",
+    "product_owner": "view propose approve publish rollback override audit administer",
     "engineer": "view propose evidence_push ingest",
-    "sre": "view propose approve publish rollback ingest audit",
+    "sre": "view propose approve publish rollback emergency override ingest audit",
     "auditor": "view audit",
     "ci": "view propose evidence_push ingest",
     "edge": "edge ingest",

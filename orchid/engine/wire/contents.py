@@ -10,12 +10,12 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from orchid.engine.wire.fields import Instant, Name, Probability
 
 Jwk = dict[str, str]
-Kind = Literal["publish", "advance", "pause", "resume", "rollback", "price_change"]
+Kind = Literal["publish", "advance", "pause", "resume", "rollback", "price_change", "emergency"]
 
 
 class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,14 +32,31 @@ class Generations(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     candidate: Generation | None = None
 
 
+class SegmentExposure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A segment at a stage of its own. It is made of whole strata, each with one fraction."""
+
+    where: dict[Name, tuple[str, ...]]
+    fraction: Probability
+
+
 class Exposure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The share of each stratum's units that belongs to the candidate."""
+    """The share of each stratum's units that belongs to the candidate.
+
+    `by_segment` speaks for the strata of segments that are ahead of the others or behind them.
+    """
 
     stage: int
     fraction: Probability
     salt: str
     strata: tuple[Name, ...] = ()
     unit: Literal["session", "request", "tenant"] = "session"
+    # Left out where no segment moves apart, so that such a bundle has the bytes it always had.
+    by_segment: tuple[SegmentExposure, ...] | UnsetType = UNSET
+
+    @property
+    def apart(self) -> tuple[SegmentExposure, ...]:
+        """The segments that have a fraction of their own."""
+        return () if self.by_segment is UNSET else self.by_segment
 
 
 class BundleVote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -86,7 +103,9 @@ class BundleRefused(ValueError):  # noqa: N818 - "refused" is the word of the pr
 def live_digest(bundle: Bundle) -> str:
     """The digest that a whole fleet is on: the candidate at full exposure, else the incumbent."""
     candidate, exposure = bundle.generations.candidate, bundle.exposure
-    if candidate is not None and exposure is not None and exposure.fraction == 1.0:
+    if candidate is None or exposure is None:
+        return bundle.generations.incumbent.digest
+    if exposure.fraction == 1.0 and not exposure.apart:
         return candidate.digest
     return bundle.generations.incumbent.digest
 
