@@ -32,6 +32,7 @@ WIRE_KINDS: dict[PublicationKind, Kind] = {
     PublicationKind.RESUME: "resume",
     PublicationKind.ROLLBACK: "rollback",
     PublicationKind.PRICE_CHANGE: "price_change",
+    PublicationKind.EMERGENCY: "emergency",
 }
 ACCEPTED_FOR = timedelta(days=30)  # how long an edge that was away may still take this bundle
 
