@@ -74,6 +74,43 @@ class ActivationState(TextChoices):
     REFUSED = "refused", "Refused"
 
 
+class DrillAnswerState(TextChoices):
+    """What an edge made of a rehearsed rollback."""
+
+    READY = "ready", "Could activate it"
+    REFUSED = "refused", "Would refuse it"
+
+
+class DrillState(TextChoices):
+    """How a rehearsal stands, by its answers and its deadline; nothing stores it."""
+
+    RUNNING = "running", "Running"
+    PASSED = "passed", "Passed"
+    FAILED = "failed", "Failed"
+    INCOMPLETE = "incomplete", "Not every edge answered"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this state."""
+        return _DRILL_BADGES[self]
+
+
+class PoolRole(TextChoices):
+    """What a pool is to a product; it is let go by an act, never by leaving a list."""
+
+    SERVING = "serving", "Serving"
+    CANDIDATE = "candidate", "Candidate"
+    DRAINING = "draining", "Draining"
+    WARM = "warm", "Kept warm"
+    RELEASED = "released", "Released"
+    UNKNOWN = "unknown", "Never named"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this role."""
+        return _POOL_BADGES.get(self, "badge")
+
+
 class AlarmKind(TextChoices):
     """What is wrong with the edges of a product; each is open at most once."""
 
@@ -121,4 +158,16 @@ _SECOND_LOOK_BADGES = {
     SecondLookState.OVERDUE: "badge badge--fail",
     SecondLookState.CONFIRMED: "badge badge--pass",
     SecondLookState.REVERTED: "badge badge--no-data",
+}
+_DRILL_BADGES = {
+    DrillState.RUNNING: "badge badge--no-data",
+    DrillState.PASSED: "badge badge--pass",
+    DrillState.FAILED: "badge badge--fail",
+    DrillState.INCOMPLETE: "badge badge--inconclusive",
+}
+_POOL_BADGES = {
+    PoolRole.SERVING: "badge badge--pass",
+    PoolRole.CANDIDATE: "badge badge--inconclusive",
+    PoolRole.DRAINING: "badge badge--inconclusive",
+    PoolRole.UNKNOWN: "badge badge--fail",
 }

@@ -1,6 +1,8 @@
 """Who decided, what is live, and what each edge says about it."""
 
+from releases.models.drills import Drill, DrillAnswer
 from releases.models.edges import Activation, Alarm, Edge, EdgeSeen
+from releases.models.pools import PoolRelease, Reconciliation
 from releases.models.proposals import Comment, Contributor, Proposal, Vote
 from releases.models.publications import DIGEST, Publication
 from releases.models.rollouts import Rollout
@@ -12,10 +14,14 @@ __all__ = [
     "Alarm",
     "Comment",
     "Contributor",
+    "Drill",
+    "DrillAnswer",
     "Edge",
     "EdgeSeen",
+    "PoolRelease",
     "Proposal",
     "Publication",
+    "Reconciliation",
     "Rollout",
     "SecondLook",
     "Vote",

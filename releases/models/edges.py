@@ -73,6 +73,8 @@ class EdgeSeen(models.Model):
     # The newest whose bytes were handed to it whole, whatever it made of them.
     downloaded_publication = models.PositiveIntegerField(null=True)
     open_sequences = models.JSONField(default=dict)
+    # The attempts among them by manifest: {digest: {manifest: count}}.
+    open_manifests = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     clock_skew_ms = models.FloatField(null=True)
 
     def __str__(self) -> str:
