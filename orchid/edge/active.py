@@ -14,6 +14,7 @@ from orchid.engine.wire.bundle import (
     Generation,
     etag_of,
     exposed,
+    fraction_of,
     stratum_of,
 )
 
@@ -48,9 +49,10 @@ class Active:
         shape = shape_of(request, self.incumbent)
         if isinstance(shape, Reason):
             return self.incumbent, "incumbent"
-        stratum = stratum_of(exposure.strata, {**shape.dimensions, "route": shape.route})
+        dimensions = {**shape.dimensions, "route": shape.route}
+        stratum = stratum_of(exposure.strata, dimensions)
         unit = _unit(exposure, request, session)
-        if exposed(exposure.salt, stratum, unit, exposure.fraction):
+        if exposed(exposure.salt, stratum, unit, fraction_of(exposure, dimensions)):
             return self.candidate, "candidate"
         return self.incumbent, "incumbent"
 

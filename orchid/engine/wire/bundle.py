@@ -24,13 +24,14 @@ from orchid.engine.wire.contents import (
     Generation,
     Generations,
     Jwk,
+    SegmentExposure,
     decode_bundle,
     encode_bundle,
     live_digest,
     refuse_out_of_time,
     refuse_out_of_turn,
 )
-from orchid.engine.wire.exposure import exposed, stratum_of
+from orchid.engine.wire.exposure import exposed, fraction_of, stratum_of
 
 __all__ = [
     "Bundle",
@@ -40,9 +41,11 @@ __all__ = [
     "Generation",
     "Generations",
     "Jwk",
+    "SegmentExposure",
     "claimed_publication",
     "etag_of",
     "exposed",
+    "fraction_of",
     "live_digest",
     "public_jwk",
     "sign",
