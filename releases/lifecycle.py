@@ -12,17 +12,18 @@ from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import Conflict, NotFound
 from policies.models import Product
-from releases.models import Proposal, Rollout, SecondLook
+from releases.models import Override, Proposal, Rollout, SecondLook
+from releases.states import OverrideState as V
 from releases.states import ProposalState as P
 from releases.states import RolloutState as R
 from releases.states import SecondLookState as S
 
-Row = TypeVar("Row", Proposal, Rollout, SecondLook)
-AnyRow = Proposal | Rollout | SecondLook
+Row = TypeVar("Row", Proposal, Rollout, SecondLook, Override)
+AnyRow = Proposal | Rollout | SecondLook | Override
 
 
 class Move(StrEnum):
-    """Everything that can be done to a proposal, a rollout or a second look."""
+    """Everything that can be done to a proposal, a rollout, a second look or an override."""
 
     SUBMIT = "submit"
     VOTE = "vote"
@@ -51,7 +52,7 @@ class Move(StrEnum):
 class Rule:
     """Where a move leads and the permission it needs."""
 
-    to: P | R | S
+    to: P | R | S | V
     needs: Permission
 
 
@@ -99,10 +100,15 @@ SECOND_LOOK_MOVES: dict[tuple[S, Move], Rule] = {
     (S.OVERDUE, Move.REVERT): Rule(S.REVERTED, Permission.APPROVE),
 }
 
+OVERRIDE_MOVES: dict[tuple[V, Move], Rule] = {
+    (V.ASKED, Move.CONFIRM): Rule(V.CONFIRMED, Permission.OVERRIDE),
+}
+
 MOVES: dict[type[AnyRow], dict[tuple[Any, Move], Rule]] = {
     Proposal: PROPOSAL_MOVES,
     Rollout: ROLLOUT_MOVES,
     SecondLook: SECOND_LOOK_MOVES,
+    Override: OVERRIDE_MOVES,
 }
 
 

@@ -67,6 +67,18 @@ class SecondLookState(TextChoices):
         return _SECOND_LOOK_BADGES[self]
 
 
+class OverrideState(TextChoices):
+    """Whether a second person stands behind an override."""
+
+    ASKED = "asked", "Waits for a second person"
+    CONFIRMED = "confirmed", "Confirmed by a second person"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this state."""
+        return _OVERRIDE_BADGES[self]
+
+
 class ActivationState(TextChoices):
     """What an edge answered to a publication."""
 
@@ -152,6 +164,10 @@ _ROLLOUT_BADGES = {
     RolloutState.PAUSED: "badge badge--no-data",
     RolloutState.COMPLETED: "badge badge--pass",
     RolloutState.ROLLED_BACK: "badge badge--fail",
+}
+_OVERRIDE_BADGES = {
+    OverrideState.ASKED: "badge badge--no-data",
+    OverrideState.CONFIRMED: "badge badge--inconclusive",
 }
 _SECOND_LOOK_BADGES = {
     SecondLookState.OPEN: "badge badge--inconclusive",

@@ -2,9 +2,11 @@
 
 from releases.models.drills import Drill, DrillAnswer
 from releases.models.edges import Activation, Alarm, Edge, EdgeSeen
+from releases.models.overrides import Override
 from releases.models.pools import PoolRelease, Reconciliation
 from releases.models.proposals import Comment, Contributor, Proposal, Vote
 from releases.models.publications import DIGEST, Publication
+from releases.models.records import RecordRevision
 from releases.models.rollouts import Rollout
 from releases.models.second_looks import SecondLook
 
@@ -18,10 +20,12 @@ __all__ = [
     "DrillAnswer",
     "Edge",
     "EdgeSeen",
+    "Override",
     "PoolRelease",
     "Proposal",
     "Publication",
     "Reconciliation",
+    "RecordRevision",
     "Rollout",
     "SecondLook",
     "Vote",
