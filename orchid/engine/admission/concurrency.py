@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from orchid.engine.admission.slices import WHOLE, Slice
 from orchid.engine.document.model import PolicyDocument
 
 # A changed limit shows in the wait only after what was let in before has gone through.
@@ -34,17 +35,22 @@ class LimitRules(msgspec.Struct, frozen=True, gc=False):
         return max(SHORTEST_STEP_MS, self.target_wait_ms)
 
 
-def limit_rules(document: PolicyDocument) -> LimitRules:
+def limit_rules(document: PolicyDocument, part: Slice = WHOLE) -> LimitRules:
     declared = document.admission.concurrency
     return LimitRules(
         mode=declared.mode,
-        start=declared.per_replica,
-        floor=min(declared.floor or 1, declared.per_replica),
-        ceiling=max(declared.ceiling or declared.per_replica, declared.per_replica),
+        start=part.places(declared.per_replica),
+        floor=part.places(min(declared.floor or 1, declared.per_replica)),
+        ceiling=part.places(max(declared.ceiling or declared.per_replica, declared.per_replica)),
         target_wait_ms=float(declared.target_wait_ms),
         decrease=declared.decrease,
         increase=declared.increase,
     )
+
+
+def constant(limit: int) -> LimitRules:
+    """The rules of a limit that stays where it is."""
+    return LimitRules("static_knee", limit, limit, limit, 0.0, 1.0, 0.0)
 
 
 class Limiter(msgspec.Struct, gc=False):

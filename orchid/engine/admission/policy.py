@@ -1,13 +1,13 @@
 """A policy document prepared for the hot path: look-ups and plain numbers, nothing to validate."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from orchid.engine.admission.breaker import BreakerRules, breaker_rules
 from orchid.engine.admission.budgets import Caps, caps_by_tenant
 from orchid.engine.admission.cell import Cell
-from orchid.engine.admission.concurrency import LimitRules, limit_rules
+from orchid.engine.admission.concurrency import LimitRules, constant, limit_rules
 from orchid.engine.admission.order import OrderRules, order_rules
 from orchid.engine.admission.overload import LadderRules, ladder_rules
 from orchid.engine.admission.request import AdmissionRequest
@@ -15,6 +15,7 @@ from orchid.engine.admission.retry import RetryRules, retry_rules
 from orchid.engine.admission.route import RoutePolicy, routes_of
 from orchid.engine.admission.shares import ShareTree, share_tree
 from orchid.engine.admission.signals import SignalRules, signal_rules
+from orchid.engine.admission.slices import WHOLE, Slice
 from orchid.engine.admission.table import DecisionTable
 from orchid.engine.document.model import PolicyDocument
 
@@ -34,6 +35,7 @@ class CompiledPolicy:
     input_charge: float  # the same as the buckets count it
     reserve_ms: float
     knee: int
+    floor: int  # the knee where nothing is known any more
     hot_at: float | None
     devices: int
     live_tokens_per_device: int
@@ -59,15 +61,33 @@ class CompiledPolicy:
         """factor x (input weight x input + output), as `pricing.teu` without its look-up."""
         return route.factor * (self.input_weight * input_tokens + output_tokens)
 
+    def at_safe_floor(self) -> "CompiledPolicy":
+        """The same policy with no more in flight on a replica than one that is unknown may have."""
+        return replace(self, knee=self.floor, limit=constant(self.floor))
+
 
 def compile_policy(
-    document: PolicyDocument, *, digest: str = "", pool: str | None = None
+    document: PolicyDocument,
+    *,
+    digest: str = "",
+    pool: str | None = None,
+    part: Slice = WHOLE,
 ) -> CompiledPolicy:
-    """Prepare a loaded document. Without a pool it is served by the one that the document names."""
+    """Prepare a loaded document. Without a pool it is served by the one that the document names.
+
+    `part` is the slice of the fleet-wide limits that this edge enforces; limits of one request
+    and what is relative to traffic (retries, rungs, breakers) are whole at every edge.
+    """
     admission, fleet, population = document.admission, document.fleet, document.contract.population
     name = pool or fleet.pool or "default"
-    routes, shares, live = routes_of(document), share_tree(document), admission.live_tokens
+    routes, shares, live = (
+        routes_of(document, part),
+        share_tree(document, part),
+        admission.live_tokens,
+    )
     caps, general = caps_by_tenant(document.budgets)
+    signals, limit = signal_rules(document, part), limit_rules(document, part)
+    per_device = part.whole(live.per_device)
     return CompiledPolicy(
         document=document,
         digest=digest,
@@ -79,19 +99,20 @@ def compile_policy(
         input_weight=document.demand.input_weight,
         input_charge=float(document.demand.input_weight),
         reserve_ms=float(document.contract.post_model_reserve_ms),
-        knee=admission.concurrency.per_replica,
+        knee=limit.start,
+        floor=min(limit.start, signals.floor_per_replica if signals else limit.floor),
         hot_at=admission.affinity.hot_at if admission.affinity else None,
         devices=fleet.devices,
-        live_tokens_per_device=live.per_device,
-        live_tokens_of_pool=live.per_device * fleet.devices,
-        live_tokens_of_tenant=live.per_tenant,
+        live_tokens_per_device=per_device,
+        live_tokens_of_pool=per_device * fleet.devices,
+        live_tokens_of_tenant=part.whole(live.per_tenant),
         live_tokens_of_request=live.per_request,
-        max_queued_teu=float(admission.max_queued_teu),
+        max_queued_teu=part.rate(float(admission.max_queued_teu)),
         after_ms=admission.retry.after_ms,
-        caps=caps,
-        general_caps=general,
-        limit=limit_rules(document),
-        signals=signal_rules(document),
+        caps={tenant: tuple(map(part.caps, own)) for tenant, own in caps.items()},
+        general_caps=tuple(map(part.caps, general)),
+        limit=limit,
+        signals=signals,
         breaker=breaker_rules(document),
         retry=retry_rules(document),
         order=order_rules(document),

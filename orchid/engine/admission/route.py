@@ -5,6 +5,7 @@ from decimal import Decimal
 import msgspec
 
 from orchid.engine.admission.budgets import atoms
+from orchid.engine.admission.slices import WHOLE, Slice
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.demand import Timing
 from orchid.engine.document.model import PolicyDocument
@@ -50,11 +51,11 @@ class RoutePolicy(msgspec.Struct, frozen=True):
         return upstream_usd(self.price, input_tokens=input_tokens, output_tokens=output_tokens)
 
 
-def routes_of(document: PolicyDocument) -> dict[str, RoutePolicy]:
+def routes_of(document: PolicyDocument, part: Slice = WHOLE) -> dict[str, RoutePolicy]:
     """Every route that can serve: the models, and what fallback rules name beside them."""
     named = {rule.to for rule in document.fallback if rule.to in MODELLESS_ROUTES}
     sources = {str(name): _modelless(str(name)) for name in sorted(map(str, named))}
-    return {name: _route(document, name) for name in document.models} | sources
+    return {name: _route(document, name, part) for name in document.models} | sources
 
 
 def dearest_factor(document: PolicyDocument) -> Decimal:
@@ -66,10 +67,11 @@ def _modelless(name: str) -> RoutePolicy:
     return RoutePolicy(name, Decimal(0), None, None, "", None, 0.0, 0, 0, modelless=True)
 
 
-def _route(document: PolicyDocument, name: str) -> RoutePolicy:
+def _route(document: PolicyDocument, name: str, part: Slice) -> RoutePolicy:
     model, scheduling = document.models[name], document.scheduling
     own = scheduling.routes.get(name)
     factor = document.demand.model_factor.get(name) or dearest_factor(document)
+    live_tokens = document.admission.live_tokens.per_route.get(name)
     return RoutePolicy(
         name=name,
         factor=factor,
@@ -81,8 +83,8 @@ def _route(document: PolicyDocument, name: str) -> RoutePolicy:
         manifest=manifest_digest(model),
         price=document.prices.get(name),
         quantum_tokens=(own.max_decode_turns if own else None) or scheduling.max_decode_turns,
-        max_sequences=model.max_sequences,
-        max_live_tokens=document.admission.live_tokens.per_route.get(name),
+        max_sequences=part.places(model.max_sequences) if model.max_sequences else None,
+        max_live_tokens=part.whole(live_tokens) if live_tokens else None,
         trims=model.over_budget_input != "refuse",
         modality=frozenset(model.modality),
         privacy_cells=frozenset(model.privacy_cells),

@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from orchid.engine.admission.slices import WHOLE, Slice
 from orchid.engine.document.demand import OPTIONAL_PURPOSES
 from orchid.engine.document.limits import ShareNode
 from orchid.engine.document.model import PolicyDocument
@@ -74,8 +75,8 @@ def _is_for(leaf: str, purpose: str | None) -> bool:
     return leaf == purpose or (leaf == BACKGROUND and purpose in OPTIONAL_PURPOSES)
 
 
-def share_tree(document: PolicyDocument) -> ShareTree:
-    """Fractions of parents made absolute. The root is the fleet's safe rate.
+def share_tree(document: PolicyDocument, part: Slice = WHOLE) -> ShareTree:
+    """Fractions of parents made absolute. The root is the edge's part of the fleet's safe rate.
 
     A burst is what the bounded queue may hold, in each node's proportion, and a second's rate at
     least.
@@ -83,8 +84,9 @@ def share_tree(document: PolicyDocument) -> ShareTree:
     declared, fleet = document.admission.shares, document.fleet
     if not declared:
         return ShareTree()
-    rate = float(fleet.devices * fleet.raw_teu_per_s * fleet.safe_factor)
-    burst_s = max(LEAST_BURST_S, float(document.admission.max_queued_teu) / rate)
+    fleet_rate = float(fleet.devices * fleet.raw_teu_per_s * fleet.safe_factor)
+    burst_s = max(LEAST_BURST_S, float(document.admission.max_queued_teu) / fleet_rate)
+    rate = part.rate(fleet_rate)
     nodes = [Share("fleet", None, rate, rate, rate * burst_s, rate * burst_s, capped=False)]
     _grow(nodes, ROOT, declared, burst_s)
     return ShareTree(tuple(nodes))

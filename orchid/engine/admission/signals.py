@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from orchid.engine.admission.slices import WHOLE, Slice
 from orchid.engine.document.model import PolicyDocument
 
 SignalStanding = Literal["fresh", "held", "stale", "none", "unused"]
@@ -44,7 +45,7 @@ UNUSED = Reading("unused", 0.0, None, 0)
 NONE = Reading("none", 0.0, None, 2)
 
 
-def signal_rules(document: PolicyDocument) -> SignalRules | None:
+def signal_rules(document: PolicyDocument, part: Slice = WHOLE) -> SignalRules | None:
     """None where the document uses no signals: own counts alone decide."""
     declared = document.admission.signals
     if declared is None:
@@ -53,7 +54,7 @@ def signal_rules(document: PolicyDocument) -> SignalRules | None:
         float(declared.fresh_ms),
         float(declared.hold_ms),
         float(declared.penalty_ms),
-        declared.floor_per_replica,
+        part.places(declared.floor_per_replica),
     )
 
 
