@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
+from django.http.request import RawPostDataException
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -62,9 +63,17 @@ def _identity(actor: Actor) -> str:
 
 
 def _digest(request: Request) -> str:
-    # Read before DRF parses the stream; Django then keeps the bytes for the parser.
     head = f"{request.method} {request.get_full_path()}\n".encode()
-    return hashlib.sha256(head + request._request.body).hexdigest()
+    return hashlib.sha256(head + _body(request)).hexdigest()
+
+
+def _body(request: Request) -> bytes:
+    """The bytes as they came; what was read of them where a session's check was there first."""
+    try:
+        # Read before DRF parses the stream; Django then keeps the bytes for the parser.
+        return request._request.body
+    except RawPostDataException:
+        return json.dumps(request.data, sort_keys=True).encode()
 
 
 def _stored(claim: IdempotentAnswer, response: Response) -> Response:
