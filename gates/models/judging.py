@@ -21,6 +21,8 @@ class Window(models.Model):
     opens_at = models.DateTimeField()
     closes_at = models.DateTimeField(null=True)
     exposure = models.FloatField()
+    # Segments of which another part is the candidate's: [{"where", "fraction"}].
+    by_segment = models.JSONField(default=list)
     # When a stage of a rollout has been watched for long enough; null where there is no stage.
     hold_until = models.DateTimeField(null=True)
     # From when no rollout waits for its verdict; what is live is judged by stretches from then on.
@@ -35,7 +37,9 @@ class Window(models.Model):
                 fields=["product", "publication", "cohort"], name="window_once"
             ),
             models.CheckConstraint(
-                condition=Q(exposure__gt=0, exposure__lte=1), name="window_exposes_something"
+                condition=Q(exposure__gt=0, exposure__lte=1)
+                | Q(exposure__gte=0, exposure__lte=1) & ~Q(by_segment=[]),
+                name="window_exposes_something",
             ),
             models.CheckConstraint(
                 condition=Q(closes_at__isnull=True) | Q(closes_at__gte=F("opens_at")),
@@ -51,6 +55,11 @@ class Window(models.Model):
 
     def __str__(self) -> str:
         return f"{self.product.slug} publication {self.publication}, {self.cohort}"
+
+    @property
+    def is_split(self) -> bool:
+        """Whether another generation answers a part of the traffic."""
+        return self.exposure < 1 or bool(self.by_segment)
 
 
 class Evaluation(models.Model):

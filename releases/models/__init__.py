@@ -7,7 +7,7 @@ from releases.models.pools import PoolRelease, Reconciliation
 from releases.models.proposals import Comment, Contributor, Proposal, Vote
 from releases.models.publications import DIGEST, Publication
 from releases.models.records import RecordRevision
-from releases.models.rollouts import Rollout
+from releases.models.rollouts import Rollout, StageApproval
 from releases.models.second_looks import SecondLook
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "RecordRevision",
     "Rollout",
     "SecondLook",
+    "StageApproval",
     "Vote",
 ]

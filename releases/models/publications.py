@@ -25,6 +25,8 @@ class Publication(models.Model):
     incumbent_digest = models.CharField(max_length=DIGEST)
     candidate_digest = models.CharField(max_length=DIGEST, null=True)  # noqa: DJ001 - none differs from ""
     fraction = models.FloatField(default=0.0)
+    # Segments that have another fraction: [{"segment", "where", "fraction", "stage"}].
+    by_segment = models.JSONField(default=list)
     stage = models.PositiveIntegerField(default=0)
     pools = models.JSONField(default=dict)
     token = models.TextField()
@@ -66,8 +68,8 @@ class Publication(models.Model):
     @property
     def served(self) -> tuple[str, ...]:
         """The digests that new requests may be decided under, the incumbent first."""
-        if self.candidate_digest is None or self.fraction == 0.0:
+        if self.candidate_digest is None or (self.fraction == 0.0 and not self.by_segment):
             return (self.incumbent_digest,)
-        if self.fraction == 1.0:
+        if self.fraction == 1.0 and not self.by_segment:
             return (self.candidate_digest,)
         return (self.incumbent_digest, self.candidate_digest)

@@ -2,9 +2,11 @@
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from gates.models import Evaluation
 from releases.models.proposals import Proposal
 from releases.models.publications import DIGEST, Publication
 from releases.states import (
@@ -26,6 +28,8 @@ class Rollout(models.Model):
     )
     stage_index = models.PositiveIntegerField(default=0)
     stage_opened_at = models.DateTimeField(null=True)
+    # Segments at a stage of their own: [{"segment", "stage", "held"}], by name.
+    vector = models.JSONField(default=list)
     version = models.PositiveIntegerField(default=1)
     reason = models.TextField(blank=True)
     created_at = models.DateTimeField()
@@ -51,3 +55,31 @@ class Rollout(models.Model):
     def status(self) -> RolloutState:
         """The state as the enumeration, with its badge."""
         return RolloutState(self.state)
+
+
+class StageApproval(models.Model):
+    """A person's yes to what a stage has shown, where the policy asks for one before the next.
+
+    It is bound to the publication: resumed or entered anew, a stage asks again.
+    """
+
+    rollout = models.ForeignKey(Rollout, models.PROTECT, related_name="approvals")
+    publication = models.ForeignKey(Publication, models.PROTECT, related_name="+")
+    stage_index = models.PositiveIntegerField()
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    role = models.CharField(max_length=20)
+    reason = models.TextField()
+    # The judgement that was before this person's eyes; null where the stage is judged by no gate.
+    evaluation = models.ForeignKey(Evaluation, models.PROTECT, null=True, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                name="releases_one_approval_a_stage", fields=["rollout", "publication"]
+            ),
+            models.CheckConstraint(name="releases_stage_approval_reason", condition=~Q(reason="")),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at stage {self.stage_index}"
