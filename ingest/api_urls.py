@@ -10,6 +10,7 @@ from ingest.api.files import Files
 from ingest.api.requests import Requests
 from ingest.api.rollups import Rollups
 from ingest.api.servers import AcceptServer, CheckServer, FlushServer, OneServer, Servers
+from ingest.api.shadow import Shadow
 from ingest.api.sources import Sources
 from ingest.api.traces import Traces
 from ingest.api.trials import ArrivalTraces, OneArrivalTrace, OneTrial, Trials
@@ -17,6 +18,7 @@ from ingest.api.trials import ArrivalTraces, OneArrivalTrace, OneTrial, Trials
 api_urlpatterns: list[URLPattern] = [
     path("ingest/requests", Requests.as_view(), name="ingest-requests"),
     path("ingest/rollups", Rollups.as_view(), name="ingest-rollups"),
+    path("ingest/shadow", Shadow.as_view(), name="ingest-shadow"),
     path("ingest/requests/<path:request_id>", OneRequest.as_view(), name="ingest-request"),
     path("ingest/engine-view", EngineViewNow.as_view(), name="ingest-engine-view"),
     path("ingest/routes", EngineRoutes.as_view(), name="ingest-routes"),

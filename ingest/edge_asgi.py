@@ -25,8 +25,13 @@ from ingest.services.encoding import MAX_BODY
 from ingest.services.storing import Delivery, SourceKey
 from ingest.states import SourceKind
 
-#: What is delivered where, and what its batches are.
-KINDS = {"requests": SourceKind.EDGE, "rollups": SourceKind.ROLLUP}
+#: What is delivered where: what its source is, and what its batches are. What a candidate would
+#: have decided has a source of its own, so that it never holds up the watermark of the requests.
+KINDS = {
+    "requests": (SourceKind.EDGE, SourceKind.EDGE),
+    "rollups": (SourceKind.EDGE, SourceKind.ROLLUP),
+    "shadow": (SourceKind.SHADOW, SourceKind.SHADOW),
+}
 
 
 class TelemetryEntry:
@@ -49,7 +54,8 @@ class _Door:
     """One of the entry's addresses, measured and named like Django's view of it."""
 
     def __init__(self, entry: TelemetryEntry, name: str) -> None:
-        self._entry, self._kind, self._route = entry, KINDS[name], f"ingest-{name}"
+        self._entry, self._route = entry, f"ingest-{name}"
+        self._source, self._kind = KINDS[name]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not bearer_of(scope):
@@ -90,7 +96,7 @@ class _Door:
         return Delivery(
             product=sender.product.pk,
             slug=sender.product.slug,
-            source=SourceKey(SourceKind.EDGE, sender.name),
+            source=SourceKey(self._source, sender.name),
             batch_id=batch_id_of(request),
             kind=self._kind,
             body=await _body(request),

@@ -14,6 +14,7 @@ class SourceKind(models.TextChoices):
     TRIAL = "trial", "Trial of a load generator"
     ARRIVALS = "arrivals", "Recorded arrivals"
     POLLED = "polled", "Polled server"
+    SHADOW = "shadow", "Shadow decisions of an edge"
 
 
 class EngineKind(models.TextChoices):
@@ -39,6 +40,38 @@ class BatchStatus(models.TextChoices):
 class RollupBy(models.TextChoices):
     CELL = "cell", "By segment, route and manifest"
     TENANT = "tenant", "By tenant"
+
+
+class ShadowMode(models.TextChoices):
+    """Which of two decisions held: the incumbent's alone, or under the candidate's limits."""
+
+    SHADOW = "shadow", "The candidate is asked"
+    HARD_LIMITS = "hard_limits", "The candidate’s limits hold"
+
+
+class ShadowCounted(models.TextChoices):
+    """How the candidate differs (`orchid.engine.shadow.differences`), or why it was not asked."""
+
+    SAME = "same", "Agrees"
+    REFUSES = "refuses", "Refuses what is served"
+    DEFERS = "defers", "Puts off what is not"
+    SERVES = "serves", "Serves what is not"
+    ROUTE = "route", "Serves by another route"
+    BOUNDS = "bounds", "Bounds the output otherwise"
+    REASON = "reason", "Has another reason"
+    OVERLOAD = "overload", "No reserve: the fleet was overloaded"
+    BEHIND = "behind", "No time: the edge was behind"
+    MEMORY = "memory", "No room: too much was open"
+    UNSENT = "unsent", "No room: too many lines waited to be sent"
+
+
+#: What an edge left out.
+PASSED_OVER = (
+    ShadowCounted.OVERLOAD,
+    ShadowCounted.BEHIND,
+    ShadowCounted.MEMORY,
+    ShadowCounted.UNSENT,
+)
 
 
 class CountedBy(models.TextChoices):

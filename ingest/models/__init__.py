@@ -23,6 +23,7 @@ from ingest.models.rollups import (
 )
 from ingest.models.routes import EngineRoute
 from ingest.models.servers import ServerChange, TritonServer
+from ingest.models.shadow import ShadowCount, ShadowRow
 from ingest.models.sources import Source
 from ingest.models.spans import EngineSpan, TouchedTraces
 from ingest.models.tallies import SourceBoot, SourceTally
@@ -52,6 +53,8 @@ __all__ = [
     "RollupStep",
     "RollupStream",
     "ServerChange",
+    "ShadowCount",
+    "ShadowRow",
     "Source",
     "SourceBoot",
     "SourceTally",

@@ -22,6 +22,7 @@ _NEVER_DROPPED = timedelta(days=7)
 #: A sender's clock may run ahead of ours by this much.
 AHEAD = timedelta(minutes=5)
 STEPS, EDGE_ROLLUPS = "ingest_rollup_step", "ingest_edge_rollup"
+SHADOWS = "ingest_shadow"
 
 
 def ensure_days(days: Iterable[date]) -> None:
@@ -32,7 +33,7 @@ def ensure_days(days: Iterable[date]) -> None:
 
 
 def ensure_rollup_days(table: str, days: Iterable[date]) -> None:
-    """The same for STEPS or EDGE_ROLLUPS."""
+    """The same for STEPS, EDGE_ROLLUPS or SHADOWS."""
     with connection.cursor() as cursor:
         for day in sorted(set(days)):
             cursor.execute("SELECT ingest_ensure_rollup_day(%s, %s)", [table, day])
@@ -42,10 +43,12 @@ def keep_days(now: datetime) -> None:
     """Today's, tomorrow's and the next day's partitions; none past retention."""
     to_come = [now.date() + timedelta(days=ahead) for ahead in range(3)]
     ensure_days(to_come)
-    for table in (STEPS, EDGE_ROLLUPS):
+    for table in (STEPS, EDGE_ROLLUPS, SHADOWS):
         ensure_rollup_days(table, to_come)
+    over = now.date() - RETENTION
     with connection.cursor() as cursor:
-        cursor.execute("SELECT ingest_drop_days_before(%s)", [now.date() - RETENTION])
+        cursor.execute("SELECT ingest_drop_days_before(%s)", [over])
+        cursor.execute("SELECT ingest_drop_rollup_days_before(%s, %s)", [SHADOWS, over])
     _drop_steps(now)
     RollupHour.objects.filter(hour_at__lt=now - HOUR_RETENTION).delete()
 

@@ -18,7 +18,16 @@ from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import Conflict, Problem
 from ingest.models import Batch
-from ingest.services import calls, counters, edge_rollups, requests, tallies, traces, trials
+from ingest.services import (
+    calls,
+    counters,
+    edge_rollups,
+    requests,
+    shadow,
+    tallies,
+    traces,
+    trials,
+)
 from ingest.services.encoding import decoded
 from ingest.services.inbox import ring
 from ingest.services.stored import Stored
@@ -38,6 +47,7 @@ KEPT_REJECTED = 200
 READERS: dict[str, Callable[[Batch, bytes], Stored]] = {
     SourceKind.EDGE: requests.store,
     SourceKind.ROLLUP: edge_rollups.store,
+    SourceKind.SHADOW: shadow.store,
     SourceKind.TRITON_TRACE: traces.store,
     SourceKind.CLIENT_LOG: calls.store,
     SourceKind.STATISTICS: counters.store_statistics,

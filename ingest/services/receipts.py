@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from ingest.models import Batch, ClientCall
 from ingest.services.partitions import RECEIPTS, RETENTION
-from ingest.states import EDGE_KINDS, BatchStatus
+from ingest.states import EDGE_KINDS, BatchStatus, SourceKind
 
 #: A tick deletes so many; the next one goes on.
 ROUND = 5_000
@@ -21,7 +21,8 @@ def forget_receipts(now: datetime) -> int:
     recorded traffic stay without their receipts, and are known by their content.
     """
     done = Q(status=BatchStatus.DONE)
-    of_edges = done & Q(kind__in=EDGE_KINDS, done_at__lt=now - RECEIPTS)
+    kinds = (*EDGE_KINDS, SourceKind.SHADOW)
+    of_edges = done & Q(kind__in=kinds, done_at__lt=now - RECEIPTS)
     of_files = done & Q(done_at__lt=now - RETENTION)
     aside = Q(status=BatchStatus.SET_ASIDE, received_at__lt=now - RETENTION)
     over = Batch.objects.filter(of_edges | of_files | aside)
