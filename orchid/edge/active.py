@@ -1,11 +1,12 @@
 """The admission generation that this edge decides by, with its policies ready for use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from orchid.engine.admission.policy import CompiledPolicy, compile_policy
 from orchid.engine.admission.request import AdmissionRequest, Reason
 from orchid.engine.admission.shape import shape_of
+from orchid.engine.admission.slices import Slice, slice_of
 from orchid.engine.document.load import DocumentErrors, load_document
 from orchid.engine.wire.bundle import (
     Bundle,
@@ -29,6 +30,12 @@ class Active:
     etag: str
     incumbent: CompiledPolicy
     candidate: CompiledPolicy | None
+    at_floor: bool = False  # its bundle expired, and its policy says what then
+
+    def at_safe_floor(self) -> "Active":
+        """What is left of an expired bundle: the incumbent alone, each replica at the floor."""
+        incumbent = self.incumbent.at_safe_floor()
+        return replace(self, incumbent=incumbent, candidate=None, at_floor=True)
 
     @property
     def policies(self) -> tuple[CompiledPolicy, ...]:
@@ -63,18 +70,21 @@ def _unit(exposure: Exposure, request: AdmissionRequest, session: str | None) ->
     return (session if exposure.unit == "session" else None) or request.request_id
 
 
-def activate(token: str, bundle: Bundle) -> Active:
-    """Prepare a verified bundle. Raises BundleRefused when one of its documents is unusable."""
-    candidate = bundle.generations.candidate
+def activate(token: str, bundle: Bundle, edge: str) -> Active:
+    """Prepare a verified bundle for the edge of this name, with its slice of the fleet's limits.
+
+    Raises BundleRefused when one of its documents is unusable.
+    """
+    candidate, part = bundle.generations.candidate, slice_of(bundle.slices, edge)
     return Active(
         bundle,
         etag_of(token),
-        _compiled(bundle, bundle.generations.incumbent),
-        _compiled(bundle, candidate) if candidate else None,
+        _compiled(bundle, bundle.generations.incumbent, part),
+        _compiled(bundle, candidate, part) if candidate else None,
     )
 
 
-def _compiled(bundle: Bundle, generation: Generation) -> CompiledPolicy:
+def _compiled(bundle: Bundle, generation: Generation, part: Slice) -> CompiledPolicy:
     try:
         loaded = load_document(generation.document)
     except DocumentErrors as errors:
@@ -87,4 +97,4 @@ def _compiled(bundle: Bundle, generation: Generation) -> CompiledPolicy:
             "digest_mismatch", f"the document is {loaded.digest}, not {generation.digest}"
         )
     pool = bundle.pools.get(generation.digest)
-    return compile_policy(loaded.document, digest=loaded.digest, pool=pool)
+    return compile_policy(loaded.document, digest=loaded.digest, pool=pool, part=part)

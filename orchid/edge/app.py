@@ -12,6 +12,7 @@ import httpx
 from starlette.applications import Starlette
 
 from orchid.edge.doors import Doors
+from orchid.edge.expiry import follow_expiry
 from orchid.edge.journal import Journal
 from orchid.edge.metrics import Metrics
 from orchid.edge.pools import read_pools
@@ -95,6 +96,7 @@ class Edge:
     async def _expire(self) -> None:
         while True:
             await self.service.expire()
+            follow_expiry(self.service, now_ms())
             requests = self.service.requests
             self.metrics.open_attempts.set(len(requests.open))
             self.metrics.resting.set(len(requests.resting))

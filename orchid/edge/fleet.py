@@ -54,6 +54,8 @@ class Fleet:
             for old in before:
                 if old.pool == policy.pool:
                     self._refit(old, policy)
+                if old.digest == policy.digest and old.shares != policy.shares:
+                    self._state.shares.pop(policy.digest, None)  # another slice of the same rates
         self._equip()
 
     def _refit(self, old: CompiledPolicy, policy: CompiledPolicy) -> None:

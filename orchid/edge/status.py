@@ -14,6 +14,7 @@ async def status_of(service: Service, sync: Sync, telemetry: Telemetry) -> dict[
         "edge": service.edge,
         "product": service.product,
         **_bundle(sync),
+        "at_safe_floor": service.active.at_floor if service.active else False,
         "pools": {name: _pool(pool, service) for name, pool in service.state.pools.items()},
         **service.fleet.status(),
         "open_sequences": service.requests.open_sequences(),
@@ -29,6 +30,7 @@ def _bundle(sync: Sync) -> dict[str, Any]:
     return {
         "publication": active.bundle.publication if active else None,
         "kind": active.bundle.kind if active else None,
+        "expires_at": active.bundle.expires_at.isoformat() if active else None,
         "incumbent": active.incumbent.digest if active else None,
         "candidate": active.candidate.digest if active and active.candidate else None,
         "refused": refused,

@@ -19,7 +19,13 @@ from orchid.edge.active import Active, activate
 from orchid.edge.disk import Kept, kept_bundle, read_kept, write_kept
 from orchid.edge.metrics import Metrics
 from orchid.edge.settings import EdgeSettings
-from orchid.engine.wire.bundle import BundleRefused, Jwk, claimed_publication, verify
+from orchid.engine.wire.bundle import (
+    BundleRefused,
+    Jwk,
+    claimed_publication,
+    trusted_after,
+    verify,
+)
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +82,7 @@ class Sync:
         try:
             bundle = kept_bundle(self._kept, self._settings.product)
             if bundle is not None and self._kept.token is not None:
-                self._become(activate(self._kept.token, bundle))
+                self._become(activate(self._kept.token, bundle, self._settings.name))
         except BundleRefused as refused:
             self._refuse(refused, None)
 
@@ -122,7 +128,7 @@ class Sync:
                 now=self._now(),
                 active=self.active.bundle if self.active else None,
             )
-            active = activate(token, bundle)
+            active = activate(token, bundle, self._settings.name)
         except BundleRefused as refused:
             self._refuse(refused, claimed_publication(token))
             return False
@@ -145,7 +151,7 @@ class Sync:
     def _keep(self, active: Active, token: str) -> None:
         """On disk first: what is decided by after a restart is never older than what was."""
         self._kept = Kept(
-            keys={**self._kept.keys, **active.bundle.next_keys},
+            keys=trusted_after(token, self._kept.keys, active.bundle),
             floor=max(self._kept.floor, active.bundle.publication),
             token=token,
             accepted_at=self._now(),

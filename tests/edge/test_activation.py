@@ -183,3 +183,16 @@ async def test_a_better_bundle_is_found_soon_after_a_refused_one(
         plane.publish(bundle(3))
         await plane.until(lambda: plane.activated(3))
         assert time.monotonic() - published < 2.0
+
+
+async def test_a_key_that_was_rotated_out_signs_nothing_more(
+    site: Site, plane: ControlPlane
+) -> None:
+    next_key = new_key()
+    plane.publish(replace(bundle(1), next_keys={"k2": public_jwk(next_key)}))
+    async with site.edge():
+        await plane.until(lambda: plane.activated(1))
+        plane.publish(bundle(2), key=next_key, kid="k2")
+        await plane.until(lambda: plane.activated(2))
+        plane.publish(bundle(3))
+        await plane.until(lambda: any(said.startswith("wrong_key") for said in plane.refusals()))

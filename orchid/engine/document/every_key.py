@@ -253,6 +253,7 @@ rollout:
   unit: session
   publish: manual
   acknowledged_share: 1
+  on_expiry: keep
 approvals:
   quality: [product_owner, product_owner]
   cost: [product_owner]

@@ -123,6 +123,8 @@ class Rollout(Section):
     """Whether the last approval publishes by itself, or somebody does it as a move of its own."""
     acknowledged_share: PositiveShare = 1.0
     """Part of the traffic whose edges must have activated a publication before its clock runs."""
+    on_expiry: Literal["keep", "safe_floor"] = "keep"
+    """What an edge does whose bundle has expired: go on, or serve the incumbent at the floor."""
 
 
 class Approvals(Section):

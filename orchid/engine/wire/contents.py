@@ -13,9 +13,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from orchid.engine.wire.fields import Instant, Name, Probability
+from orchid.engine.wire.signed import Jwk
 
-Jwk = dict[str, str]
 Kind = Literal["publish", "advance", "pause", "resume", "rollback", "price_change", "emergency"]
+Weight = Annotated[float, Meta(ge=0.0, le=1e9)]
 
 
 class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,7 +72,10 @@ class BundleVote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 class Bundle(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """One publication. `pools` names, by digest, the pool of replicas a generation runs on."""
+    """One publication. `pools` names, by digest, the pool of replicas a generation runs on.
+
+    `slices` weighs the edges that share the fleet-wide limits; without it one edge has the whole.
+    """
 
     product: Name
     publication: Annotated[int, Meta(ge=1)]
@@ -85,11 +89,14 @@ class Bundle(
     exposure: Exposure | None = None
     votes: tuple[BundleVote, ...] = ()
     next_keys: dict[Name, Jwk] = {}
+    slices: dict[Name, Weight] = {}
     schema: Literal["orchid.bundle/v1"] = msgspec.field(default="orchid.bundle/v1")
 
     def __post_init__(self) -> None:
         if (self.generations.candidate is None) != (self.exposure is None):
             raise ValueError("a candidate and an exposure come together or not at all")
+        if self.slices and not any(self.slices.values()):
+            raise ValueError("slices without any weight")
 
 
 class BundleRefused(ValueError):  # noqa: N818 - "refused" is the word of the protocol
@@ -111,12 +118,15 @@ def live_digest(bundle: Bundle) -> str:
 
 
 def same_content(one: Bundle, other: Bundle) -> bool:
-    """Whether two bundles say the same, whenever and with whatever key each was signed."""
+    """Whether two bundles say the same, whenever and with whatever key each was signed.
+
+    The slices are those of the fleet at that time: a new signature carries a changed fleet.
+    """
     return _content(one) == _content(other)
 
 
 def _content(bundle: Bundle) -> Mapping[str, Any]:
-    signing = {"issued_at", "not_before", "expires_at", "next_keys"}
+    signing = {"issued_at", "not_before", "expires_at", "next_keys", "slices"}
     fields = msgspec.structs.asdict(bundle)
     return {name: value for name, value in fields.items() if name not in signing}
 
