@@ -18,6 +18,7 @@ from ingest.selectors import (
 from orchid.engine.document.canonical import canonical_bytes
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.verdict.case import (
+    Apart,
     Case,
     Costs,
     EdgeClock,
@@ -31,6 +32,7 @@ from orchid.engine.verdict.case import (
 from orchid.engine.verdict.counted import Counted
 from orchid.engine.verdict.evidence import Item
 from orchid.engine.verdict.guardrails import windows_of_guardrails
+from orchid.engine.verdict.result import Accepted
 from orchid.engine.verdict.stretches import begun, floor, own_starts
 from orchid.engine.verdict.validity import Limits, State, limits_for
 from policies.selectors import document_of
@@ -107,6 +109,8 @@ def gather(read: Reading) -> Case:
         beside=_beside(read, parts[0].start),
         exposed=_exposed(read, parts[0].start),
         guarded=_guarded(read),
+        accepted=_accepted(read.window),
+        apart=tuple(Apart(one["where"], one["fraction"]) for one in read.window.by_segment),
     )
 
 
@@ -234,7 +238,7 @@ def _beside(read: Reading, start: datetime) -> Counted | None:
 
 def _compared(window: Window) -> str:
     """The generation of the other cohort of a split; empty where there is none."""
-    return _digest_beside(window) if window.exposure < 1 else ""
+    return _digest_beside(window) if window.is_split else ""
 
 
 def _digest_beside(window: Window) -> str:
@@ -248,7 +252,7 @@ def _digest_beside(window: Window) -> str:
 def _exposed(read: Reading, start: datetime) -> Exposed | None:
     """The split in units; None where no edge told single ones, or one generation has everything."""
     window = read.window
-    if window.exposure >= 1:
+    if not window.is_split:
         return None
     found = split_counts(window.product, window.publication, start, read.end)
     if found is None:
@@ -266,3 +270,14 @@ def _guarded(read: Reading) -> dict[int, Counted]:
         for window_ms in windows_of_guardrails(read.document)
     }
     return {window_ms: read.counted(start) for window_ms, start in starts.items()}
+
+
+def _accepted(window: Window) -> tuple[Accepted, ...]:
+    """What a stage is held to beside its gates; what is live, to nothing more."""
+    if window.live_from is not None:
+        return ()
+    return tuple(
+        Accepted(metric, segment, told["bound"], told["accepted"], told["side"])
+        for metric, scopes in sorted(window.accepted.items())
+        for segment, told in sorted(scopes.items())
+    )

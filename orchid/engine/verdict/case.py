@@ -21,6 +21,7 @@ from orchid.engine.document.load import load_document
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.verdict.counted import Counted
 from orchid.engine.verdict.evidence import Item
+from orchid.engine.verdict.result import Accepted
 
 SCHEMA = "orchid.case/v1"
 
@@ -119,6 +120,14 @@ class Exposed:
     share: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A segment of which the candidate answers another part than of the rest."""
+
+    where: Mapping[str, tuple[str, ...]]
+    fraction: float
+
+
 @dataclass(frozen=True)
 class Part:
     """What was counted from `start` to the case's end, and the scopes that begin there."""
@@ -167,7 +176,8 @@ class Case:
     `running` are the violations by dimensions of the steps that are not over yet. Nothing else is
     read from those, since of a step's requests the quickest are told first. `beside` is what
     the other cohort of a split answered in the minutes of the first part, and `guarded` the traffic
-    of each window (in milliseconds) that a guardrail of a stage looks back on.
+    of each window (in milliseconds) that a guardrail of a stage looks back on. `accepted` is what a
+    stage is held to beside its gates, `apart` the segments that are split otherwise than the rest.
     """
 
     subject: Subject
@@ -182,6 +192,13 @@ class Case:
     beside: Counted | None = None
     exposed: Exposed | None = None
     guarded: Mapping[int, Counted] = field(default_factory=dict)
+    accepted: tuple[Accepted, ...] = ()
+    apart: tuple[Apart, ...] = ()
+
+    @property
+    def is_split(self) -> bool:
+        """Whether another generation answers a part of the traffic."""
+        return self.subject.exposure < 1 or bool(self.apart)
 
     @property
     def document(self) -> PolicyDocument:
@@ -230,6 +247,8 @@ class _Wire(msgspec.Struct, frozen=True, omit_defaults=True):
     beside: bytes | None = None
     exposed: Exposed | None = None
     guarded: list[tuple[int, bytes]] = []
+    accepted: tuple[Accepted, ...] = ()
+    apart: tuple[Apart, ...] = ()
 
 
 _encoder = msgspec.msgpack.Encoder(order="deterministic", decimal_format="string")
@@ -260,6 +279,8 @@ def encode(case: Case) -> bytes:
             _encoded(case.beside),
             case.exposed,
             [(window_ms, case.guarded[window_ms].encoded()) for window_ms in sorted(case.guarded)],
+            case.accepted,
+            case.apart,
         )
     )
 
@@ -286,6 +307,8 @@ def decode(data: bytes) -> Case:
         beside=_decoded(wire.beside),
         exposed=wire.exposed,
         guarded={window_ms: Counted.decoded(data) for window_ms, data in wire.guarded},
+        accepted=wire.accepted,
+        apart=wire.apart,
     )
 
 

@@ -40,6 +40,17 @@ def combine(results: Sequence[Result], alpha_fail: float) -> Overall:
     return Overall(verdict, reasons, worst)
 
 
+def joined(one: Overall, other: Overall) -> Overall:
+    """Two families of results as one verdict, each corrected by itself: worst wins, both must pass.
+
+    The chance that luck alone fails the two is at most the sum of theirs.
+    """
+    first, second = sorted((one, other), key=lambda overall: _ORDER.index(overall.verdict))
+    alike = first.verdict is second.verdict
+    verdict = first.verdict if alike or first.verdict is Verdict.FAIL else Verdict.INCONCLUSIVE
+    return Overall(verdict, (*first.reasons, *second.reasons), first.worst or second.worst)
+
+
 def multiplicity_text(levels: Levels) -> str:
     """`17 tests; each passes at e >= 20, and all must; a fail needs e >= 1,700 in one or ...`."""
     tests = f"{levels.tests:,} test{'' if levels.tests == 1 else 's'}"

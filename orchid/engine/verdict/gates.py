@@ -54,6 +54,7 @@ class Judged:
     results: list[Result]
     totals: dict[str, Totals]
     cost_totals: Totals
+    cost_seconds: Decimal
     coverage: Coverage
     counted: Counted
 
@@ -74,7 +75,8 @@ def judge(document: PolicyDocument, observed: Observed) -> Judged:
     results = [_cost(document, cost_totals, observed.cost_seconds)]
     for part, weighed in zip(parts, weigh_scopes(document, seen, levels), strict=True):
         results += _statistical(document, part, totals[part.name], levels, weighed)
-    return Judged(results, totals, cost_totals, coverage, observed.counted)
+    seconds = observed.cost_seconds
+    return Judged(results, totals, cost_totals, seconds, coverage, observed.counted)
 
 
 def _seen(observed: Observed, part: Scope, totals: Totals) -> Seen:
@@ -179,17 +181,21 @@ def _violations(document: PolicyDocument, scope: Scope, totals: Totals) -> Resul
     return violations.judge(scope.name, seen, document.gates.violations.max)
 
 
-def _cost(document: PolicyDocument, totals: Totals, seconds: Decimal) -> Result:
-    gate = document.gates.cost_per_success_usd
-    spending = cost.Spending(
+def spending_of(document: PolicyDocument, totals: Totals, seconds: Decimal) -> cost.Spending:
+    """What the closed window of `seconds` cost and brought."""
+    return cost.Spending(
         usd=ledger_usd_between(document, seconds) + totals.cost_usd,
         successes=totals.successes,
         requests=totals.of("eligible"),
         unpriced=totals.of("unpriced"),
-        minimum=gate.minimum_successes,
+        minimum=document.gates.cost_per_success_usd.minimum_successes,
         blocks=totals.by_block.successes.tolist(),
     )
-    return cost.judge("", spending, gate.max, document.gates.fragile_margin)
+
+
+def _cost(document: PolicyDocument, totals: Totals, seconds: Decimal) -> Result:
+    spending, bound = spending_of(document, totals, seconds), document.gates.cost_per_success_usd
+    return cost.judge("", spending, bound.max, document.gates.fragile_margin)
 
 
 def _minimum(document: PolicyDocument, scope: Scope) -> int:

@@ -7,7 +7,7 @@ to ten digits: more than any verdict needs, and the same wherever they are compu
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -16,10 +16,11 @@ import msgspec
 
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.segments import Where, dims_of, matches
-from orchid.engine.verdict import action, against, comparison, validity, violations
+from orchid.engine.verdict import accepted, action, against, comparison, validity, violations
 from orchid.engine.verdict.action import Action
 from orchid.engine.verdict.case import Case, Exposed, Stratum
-from orchid.engine.verdict.combine import Overall, combine, multiplicity_text
+from orchid.engine.verdict.combine import Overall, combine, joined, multiplicity_text
+from orchid.engine.verdict.counted import Counted
 from orchid.engine.verdict.coverage import Coverage
 from orchid.engine.verdict.design_effect import PAST, estimate_all
 from orchid.engine.verdict.evidence import Book
@@ -106,8 +107,9 @@ def judge_case(case: Case) -> Judgement:
         *(one.result for one in beside if one.result.bound),
         *(guardrail_results(document, case.guarded) if case.subject.is_stage else ()),
     ]
-    checks = validity.check_all(case.subject, case.facts, case.end, _exposed(case))
-    overall = combine(told, document.gates.alpha_fail)
+    claims = _accepted(case, judged)
+    checks = validity.check_all(case.subject, case.facts, case.end, _exposed(case), case.apart)
+    overall = _overall(told, claims, document.gates.alpha_fail)
     verdict = validity.apply(overall.verdict, checks)
     on_breach = document.rollout.on_breach
     decided = action.decide(case.subject, case.end, verdict, checks, on_breach)
@@ -117,10 +119,10 @@ def judge_case(case: Case) -> Judgement:
         action=decided.action,
         why=decided.why,
         reasons=_reasons(checks, overall),
-        results=tuple(_spelled(validity.held(result, checks)) for result in told),
+        results=tuple(_spelled(validity.held(result, checks)) for result in (*told, *claims)),
         figures={
             **figures_of(case, judged),
-            "multiplicity": _multiplicity(document, seen),
+            "multiplicity": _multiplicity(document, seen) | _claimed(case, claims),
             "design_effect": _design_effect(document, judged),
             "against_incumbent": [_compared(one, document, checks) for one in beside],
         },
@@ -128,6 +130,18 @@ def judge_case(case: Case) -> Judgement:
         end=case.end,
         evidence_digest=case.evidence_digest,
     )
+
+
+def _accepted(case: Case, judged: Judged) -> list[Result]:
+    """What was accepted binds the stages that lead to it; what is live answers to its gates."""
+    if not case.subject.is_stage:
+        return []
+    return accepted.accepted_results(case.document, judged, case.accepted)
+
+
+def _overall(told: Sequence[Result], claims: Sequence[Result], alpha_fail: float) -> Overall:
+    overall = combine(told, alpha_fail)
+    return joined(overall, combine(claims, alpha_fail)) if claims else overall
 
 
 def _observed(case: Case) -> Observed:
@@ -211,14 +225,25 @@ def _restarted(case: Case) -> frozenset[str]:
 
 def _exposed(case: Case) -> Exposed | None:
     """The split in units; where no edge told single requests, in requests of both cohorts."""
-    if case.subject.exposure >= 1:
+    if not case.is_split:
         return None
     if case.exposed is not None or case.beside is None:
         return case.exposed
-    mine, other = case.parts[0].counted.total("eligible"), case.beside.total("eligible")
-    if case.subject.cohort != "candidate":
-        mine, other = other, mine
-    return Exposed(REQUESTS, (Stratum("", mine, other),))
+    both = (case.parts[0].counted, case.beside)
+    mine, other = both if case.subject.cohort == "candidate" else both[::-1]
+    if case.apart:
+        return Exposed(REQUESTS, tuple(_by_cell(mine, other)))
+    return Exposed(REQUESTS, (Stratum("", mine.total("eligible"), other.total("eligible")),))
+
+
+def _by_cell(mine: Counted, other: Counted) -> Iterator[Stratum]:
+    """Eligible requests of both cohorts by their dimensions: fractions differ between segments."""
+    by_key: dict[str, list[int]] = {}
+    for place, counted in enumerate((mine, other)):
+        for name, count in zip(counted.cells, counted.of("eligible").tolist(), strict=True):
+            by_key.setdefault(name.dims_key, [0, 0])[place] += count
+    for key in sorted(by_key):
+        yield Stratum(key, *by_key[key])
 
 
 def _reasons(checks: Sequence[Check], overall: Overall) -> tuple[str, ...]:
@@ -239,6 +264,14 @@ def _multiplicity(document: PolicyDocument, seen: Seen) -> dict[str, Any]:
         "run_length_steps": seen.run_length,
         "false_alarm_within_stage": min(1.0, seen.state.steps / seen.run_length),
     }
+
+
+def _claimed(case: Case, claims: Sequence[Result]) -> dict[str, Any]:
+    """The levels of the accepted figures, which are a family of their own; nothing without any."""
+    if not claims:
+        return {}
+    levels = accepted.levels_of(case.document, case.accepted)
+    return {"accepted_tests": levels.tests, "alpha_accepted_each": levels.alpha_each_fail}
 
 
 def _design_effect(document: PolicyDocument, judged: Judged) -> dict[str, Any]:

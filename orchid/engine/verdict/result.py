@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 
 class Verdict(StrEnum):
@@ -56,3 +57,18 @@ class Levels:
     def alpha_each_fail(self) -> float:
         """The level at which one result fails alone, corrected for all that could."""
         return self.alpha_fail / max(1, self.tests)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A figure that was signed of a metric over the whole ("") or a gated segment.
+
+    `bound` is its unfavourable side, which a stage is held to; both are decimal text in the
+    metric's unit, and `side` says whether the bound is the most or the least.
+    """
+
+    metric: str
+    segment: str
+    bound: str
+    accepted: str
+    side: Literal["max", "min"]
