@@ -109,6 +109,30 @@ def _at_least(name: str, default: int, least: int) -> int:
 
 
 @dataclass(frozen=True)
+class Edges:
+    """What the edges' entry holds open in one process, and what a proxy proves itself by.
+
+    Without a secret no client certificate counts, whoever says that it was verified.
+    """
+
+    held: int
+    proxy_secret: str
+
+
+#: As long as what can't be guessed is, in characters.
+LEAST_SECRET = 32
+
+
+def edges() -> Edges:
+    secret = text("ORCHID_EDGE_PROXY_SECRET", "")
+    if secret and len(secret) < LEAST_SECRET:
+        raise EnvironmentVariableError(
+            f"ORCHID_EDGE_PROXY_SECRET has {len(secret)} characters; it must have {LEAST_SECRET}."
+        )
+    return Edges(held=positive("ORCHID_EDGE_STREAMS", 2_000), proxy_secret=secret)
+
+
+@dataclass(frozen=True)
 class Environment:
     """Everything the control plane reads from its environment, read once at start."""
 
@@ -125,6 +149,7 @@ class Environment:
     email_host: str
     inbox: InboxBounds
     ingest: Ingest
+    edges: Edges
 
 
 def read() -> Environment:
@@ -145,6 +170,7 @@ def read() -> Environment:
         secure_cookies=flag("ORCHID_SECURE_COOKIES", not is_plain_loopback(url)),
         email_host=text("ORCHID_EMAIL_HOST", ""),
         ingest=ingest(),
+        edges=edges(),
         inbox=inbox_bounds(),
     )
 

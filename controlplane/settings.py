@@ -102,6 +102,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # What came in: how long it is kept, and how many values a dimension keeps.
 INGEST = ENV.ingest
 
+# What the edges' entry holds open, and whom it believes about client certificates.
+EDGES = ENV.edges
+
 # People
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:login"

@@ -1,94 +1,210 @@
-"""One listener a process: cached bundles, and the waits of the long polls."""
+"""One listener a process: the newest bundles, the credentials believed, and who is held open."""
 
 import asyncio
 import contextlib
 import logging
+import re
 import time
-from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import psycopg
 
-from releases.edge_store import EdgeStore, Served
+from releases.edge_callers import Callers, is_live
+from releases.edge_store import NEWEST, Caller, EdgeStore, Served
+from releases.edge_writes import Writes
 from releases.services.channel import CHANNEL
 
 logger = logging.getLogger(__name__)
-BELIEVED_S = 2.0  # a cached bundle is asked for again after this, should a hint have been lost
+CREDENTIALS = "orchid_credential"  # the trigger's channel, see accounts' migrations
+DRILL = re.compile(r"drill:(\d{1,18}):([A-Za-z0-9_-]{1,64})")
+CHECK_S = 2.0  # a lost hint costs at most this
+BELIEVED_S = 3 * CHECK_S
 RETRY_S = 1.0
+HELD_EACH = 2  # of one credential: the old and the new while an edge reconnects
+
+
+@dataclass(eq=False)
+class Held:
+    """A stream or a long poll that is held open. `ended` means that its time is over."""
+
+    caller: Caller
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: bool = False
+    drill: int | None = None  # a rehearsal to tell it of
+
+    def end(self) -> None:
+        self.ended = True
+        self.woken.set()
+
+
+@dataclass
+class _Product:
+    """What is known of one product, as of a moment of the steady clock."""
+
+    served: Served | None = None
+    asked_s: float = float("-inf")
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    held: set[Held] = field(default_factory=set)
 
 
 class Hub:
-    """Knows each product's newest bundle and wakes whoever waits for a newer one.
+    """Knows each product's newest bundle and wakes whoever is held when there is a newer one.
 
     PostgreSQL's notification is a hint that carries a number; what is served is always read from
-    the table. A lost hint costs at most `BELIEVED_S`.
+    the table. The listening connection is used every `CHECK_S` to compare numbers, so neither a
+    lost hint nor a dead connection stays unnoticed.
     """
 
-    def __init__(self, store: EdgeStore) -> None:
-        self.store = store
-        self._cache: dict[str, tuple[float, Served | None]] = {}
-        self._woken: dict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self._listener: asyncio.Task[None] | None = None
+    def __init__(self, store: EdgeStore, at_most: int) -> None:
+        self.store, self.at_most = store, at_most
+        self.callers, self.writes = Callers(store), Writes(store)
         self.listening = asyncio.Event()
+        self._products: dict[str, _Product] = {}
+        self._by_credential: dict[int, list[Held]] = {}
+        self._listener: asyncio.Task[None] | None = None
 
-    async def served(self, product: str) -> Served | None:
-        """The newest bundle; from memory while it is fresh."""
-        self._ensure_listening()
-        known = self._cache.get(product)
-        if known and time.monotonic() - known[0] < BELIEVED_S:
-            return known[1]
-        return await self._refresh(product)
+    @property
+    def held(self) -> int:
+        """How many streams and long polls are open."""
+        return sum(len(product.held) for product in self._products.values())
 
-    async def newer_than(self, product: str, active_tag: str, wait_s: float) -> Served | None:
-        """The bundle once its tag differs from the active one; None when the wait is over."""
-        deadline = time.monotonic() + wait_s
-        while True:
-            woken = self._woken[product]
-            found = await self.served(product)
-            if found is not None and found.etag != active_tag:
-                return found
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return None
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(woken.wait(), min(left, BELIEVED_S))
+    @property
+    def is_full(self) -> bool:
+        return self.held >= self.at_most
+
+    async def caller(self, shown: str) -> Caller | None:
+        self.ensure_listening()
+        return await self.callers.caller(shown)
+
+    def known(self, product: str) -> Served | None:
+        """The newest bundle as far as memory knows, for whoever is woken when it changes."""
+        return self._of(product).served
+
+    async def newest(self, product: str) -> Served | None:
+        """The newest bundle; from memory while it is fresh, and asked for by one at a time."""
+        self.ensure_listening()
+        known = self._of(product)
+        if time.monotonic() - known.asked_s >= BELIEVED_S:
+            asked = time.monotonic()
+            async with known.asking:
+                if known.asked_s < asked:
+                    await self._refresh(product)
+        return known.served
+
+    @contextmanager
+    def holding(self, caller: Caller) -> Iterator[Held]:
+        """Be woken when the product has news; the oldest of too many of one credential ends."""
+        held, product = Held(caller), self._of(caller.product)
+        mine = self._by_credential.setdefault(caller.credential_id, [])
+        mine.append(held)
+        product.held.add(held)
+        for oldest in mine[:-HELD_EACH]:
+            oldest.end()
+        try:
+            yield held
+        finally:
+            product.held.discard(held)
+            mine.remove(held)
+            if not mine:
+                self._by_credential.pop(caller.credential_id, None)
+
+    def ensure_listening(self) -> None:
+        if self._listener is None or self._listener.done():
+            self._listener = asyncio.create_task(self._listen())
 
     async def close(self) -> None:
         if self._listener is not None:
             self._listener.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._listener
+        for held in [one for product in self._products.values() for one in product.held]:
+            held.end()
+        await self.writes.close()
         await self.store.close()
 
-    async def _refresh(self, product: str) -> Served | None:
-        found = await self.store.served(product)
-        self._cache[product] = (time.monotonic(), found)
-        return found
+    def _of(self, product: str) -> _Product:
+        return self._products.setdefault(product, _Product())
 
-    def _ensure_listening(self) -> None:
-        if self._listener is None or self._listener.done():
-            self._listener = asyncio.create_task(self._listen())
+    async def _refresh(self, product: str) -> None:
+        known, asked = self._of(product), time.monotonic()
+        found = await self.store.served(product)
+        known.asked_s = asked
+        if found != known.served:
+            known.served = found
+            for held in list(known.held):
+                held.woken.set()
 
     async def _listen(self) -> None:
-        """Listen for ever; after a lost connection everything cached is asked for again."""
+        """Listen for ever; while nobody listens, nothing is believed."""
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(
                     self.store.dsn, autocommit=True
                 ) as connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
-                    self._cache.clear()
-                    self.listening.set()
-                    async for hint in connection.notifies():
-                        await self._hinted(hint.payload)
-            except psycopg.OperationalError as lost:
+                    await connection.execute(f"LISTEN {CREDENTIALS}")
+                    await self._caught_up()
+                    while True:
+                        async for hint in connection.notifies(timeout=CHECK_S):
+                            await self._hinted(hint)
+                        async with asyncio.timeout(CHECK_S):
+                            await self._compare(connection)
+            except (psycopg.Error, TimeoutError) as lost:
                 logger.warning("the listener lost its connection: %s", lost)
+            self.callers.believing = False
+            self.callers.forget_all()
             self.listening.clear()
             await asyncio.sleep(RETRY_S)
 
-    async def _hinted(self, payload: str) -> None:
-        product = await self.store.product_of(int(payload)) if payload.isdecimal() else None
-        if product is None:
-            return
-        await self._refresh(product)
-        # Whoever waits holds the old event; the next to wait gets a new one.
-        self._woken.pop(product, asyncio.Event()).set()
+    async def _caught_up(self) -> None:
+        """After a time of deafness: whose credential is gone, and what is new."""
+        self.callers.forget_all()
+        live = await self.store.live_of(self._by_credential)
+        for credential_id in set(self._by_credential) - live:
+            self._end_all(credential_id)
+        for product in list(self._products):
+            await self._refresh(product)
+        self.callers.believing = True
+        self.listening.set()
+
+    async def _hinted(self, hint: psycopg.Notify) -> None:
+        if drill := DRILL.fullmatch(hint.payload):
+            self._rehearse(int(drill[1]), drill[2])
+        elif not hint.payload.isdecimal():
+            logger.warning("a hint that nobody understands: %s", hint.payload[:80])
+        elif hint.channel == CREDENTIALS:
+            await self._credential_changed(int(hint.payload))
+        elif product := await self.store.product_of(int(hint.payload)):
+            await self._refresh(product)
+
+    def _rehearse(self, drill: int, product: str) -> None:
+        for held in list(self._of(product).held):
+            held.drill = drill
+            held.woken.set()
+
+    async def _credential_changed(self, credential_id: int) -> None:
+        self.callers.forget(credential_id)
+        held = credential_id in self._by_credential
+        if held and not await self.store.live_of([credential_id]):
+            self._end_all(credential_id)
+
+    def _end_all(self, credential_id: int) -> None:
+        for held in list(self._by_credential.get(credential_id, [])):
+            held.end()
+
+    async def _compare(self, connection: psycopg.AsyncConnection) -> None:
+        """What memory says against the table, for all products at once; and what ran out."""
+        asked = time.monotonic()
+        cursor = await connection.execute(NEWEST, {"slugs": list(self._products)})
+        newest = {slug: (number, etag) for slug, number, etag in await cursor.fetchall()}
+        for slug, known in list(self._products.items()):
+            mine = (known.served.publication, known.served.etag) if known.served else None
+            if newest.get(slug) == mine:
+                known.asked_s = asked
+            else:
+                await self._refresh(slug)
+            for held in [one for one in known.held if not is_live(one.caller)]:
+                held.end()
+        self.callers.forget_old()

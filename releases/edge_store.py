@@ -1,6 +1,7 @@
 """What the edges' entry reads and writes: plain SQL over an asynchronous pool, no ORM."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, LiteralString
@@ -17,16 +18,20 @@ from psycopg_pool import AsyncConnectionPool
 from orchid.engine.wire.fields import Instant
 
 Row = dict[str, Any]
+WAIT_S = 5.0  # for a connection
 
 
 @dataclass(frozen=True)
 class Caller:
-    """A live edge credential, and the product it stands for."""
+    """A live edge credential, the product it stands for, and its edge once it is registered."""
 
     credential_id: int
     name: str
     product_id: int
     product: str
+    expires_at: datetime | None = None
+    edge_id: int | None = None
+    edge: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,11 @@ class Served:
     publication: int
     etag: str
     token: bytes
+
+    @property
+    def event(self) -> bytes:
+        """As a server-sent event. A compact JWS holds no line break, so it is one line of data."""
+        return b"id: %d\nevent: bundle\ndata: %s\n\n" % (self.publication, self.token)
 
 
 # No NUL, which the database takes in no text; and a publication's number fits its column.
@@ -82,10 +92,15 @@ class EdgeStore:
             await self._pool.close()
             self._pool = None
 
-    async def caller(self, token_hash: str, product: str) -> Caller | None:
-        """The credential behind a token, when it is live and covers the product."""
-        row = await self._one(_CALLER, {"hash": token_hash, "product": product})
-        return Caller(row["id"], row["name"], row["product_id"], product) if row else None
+    async def caller(self, shown: str) -> Caller | None:
+        """The live credential behind the hash of a token or the mark of a certificate."""
+        row = await self._one(_CALLER, {"shown": shown})
+        return Caller(**row) if row else None
+
+    async def live_of(self, credentials: Iterable[int]) -> set[int]:
+        """Which of these credentials are still live."""
+        rows = await self._all(_LIVE, {"ids": list(credentials)})
+        return {row["id"] for row in rows}
 
     async def served(self, product: str) -> Served | None:
         row = await self._one(_SERVED, {"product": product})
@@ -108,33 +123,24 @@ class EdgeStore:
         }
         return await self._one(_REGISTER, values)
 
-    async def saw(self, edge_id: int) -> None:
-        """An edge was heard, whatever it wanted."""
-        await self._one(_SAW, {"edge": edge_id})
+    async def saw(self, rows: list[Row]) -> None:
+        """Edges were heard, each so many seconds ago; and what they were handed meanwhile."""
+        if rows:
+            await self._all(_SAW, {"rows": Jsonb(rows)})
 
-    async def edge_of(self, caller: Caller) -> Row | None:
-        return await self._one(_EDGE, {"credential": caller.credential_id})
-
-    async def report(self, caller: Caller, edge_id: int, report: Report, now: datetime) -> bool:
-        """Store what an edge answered; False for a publication this product never had."""
-        skew = (now - report.sent_at).total_seconds() * 1000 if report.sent_at else None
-        values = {
-            "edge": edge_id,
-            "product": caller.product_id,
-            "number": report.publication,
-            "state": report.state,
-            "reason": report.reason[:2000],
-            "open": Jsonb(report.open_sequences),
-            "skew": skew,
-        }
-        row = await self._one(_REPORT, values)
-        return row is not None
+    async def report(self, rows: list[Row]) -> set[int]:
+        """Store what edges answered, one row an edge; the edges whose publication there was."""
+        return {row["edge_id"] for row in await self._all(_REPORT, {"rows": Jsonb(rows)})}
 
     async def _one(self, query: LiteralString, values: Row) -> Row | None:
+        found = await self._all(query, values)
+        return found[0] if found else None
+
+    async def _all(self, query: LiteralString, values: Row) -> list[Row]:
         pool = await self._opened()
         async with pool.connection() as connection:
             cursor = await connection.execute(query, values)
-            return await cursor.fetchone() if cursor.description else None
+            return await cursor.fetchall() if cursor.description else []
 
     async def _opened(self) -> AsyncConnectionPool[AsyncConnection[Row]]:
         async with self._opening:
@@ -143,7 +149,10 @@ class EdgeStore:
                     self.dsn,
                     min_size=1,
                     max_size=8,
-                    timeout=5,
+                    timeout=WAIT_S,
+                    # Its own pauses grow to minutes, long after the server is back.
+                    reconnect_timeout=5,
+                    check=AsyncConnectionPool.check_connection,
                     open=False,
                     kwargs={"row_factory": dict_row, "autocommit": True},
                 )
@@ -153,59 +162,90 @@ class EdgeStore:
 
 
 _CALLER = """
-SELECT c.id, c.name, p.id AS product_id
+SELECT c.id AS credential_id, c.name, c.expires_at, p.id AS product_id, p.slug AS product,
+       e.id AS edge_id, coalesce(e.name, '') AS edge
 FROM accounts_credential c
 JOIN accounts_user u ON u.id = c.owner_id AND u.is_active
-JOIN policies_product p ON p.slug = %(product)s
-WHERE c.token_hash = %(hash)s AND c.kind = 'edge' AND c.revoked_at IS NULL
+JOIN policies_product p ON p.slug = c.product_slug
+LEFT JOIN releases_edge e ON e.credential_id = c.id OR e.former_credential_id = c.id
+WHERE c.token_hash = %(shown)s AND c.kind = 'edge' AND c.revoked_at IS NULL
   AND (c.expires_at IS NULL OR c.expires_at > now())
-  AND c.product_slug = %(product)s
+"""
+_LIVE = """
+SELECT c.id FROM accounts_credential c JOIN accounts_user u ON u.id = c.owner_id AND u.is_active
+WHERE c.id = ANY(%(ids)s) AND c.revoked_at IS NULL
+  AND (c.expires_at IS NULL OR c.expires_at > now())
 """
 _SERVED = """
 SELECT b.number, b.etag, b.token
 FROM releases_publication b JOIN policies_product p ON p.id = b.product_id
 WHERE p.slug = %(product)s ORDER BY b.number DESC LIMIT 1
 """
+#: Asked on the listening connection itself, so that a dead one is found.
+NEWEST = """
+SELECT p.slug, b.number, b.etag FROM policies_product p
+CROSS JOIN LATERAL (
+  SELECT number, etag FROM releases_publication WHERE product_id = p.id
+  ORDER BY number DESC LIMIT 1
+) b WHERE p.slug = ANY(%(slugs)s)
+"""
 _PRODUCT_OF = """
 SELECT p.slug FROM releases_publication b JOIN policies_product p ON p.id = b.product_id
 WHERE b.id = %(id)s
 """
-_EDGE = "SELECT id, name, product_id FROM releases_edge WHERE credential_id = %(credential)s"
-# A name whose old credential was revoked passes to the new one: that is how an edge rotates.
+_EDGE = """
+SELECT id, name, product_id FROM releases_edge
+WHERE credential_id = %(credential)s OR former_credential_id = %(credential)s
+"""
+# A name whose old credential was revoked passes to the new one; an edge that was retired is back.
 _REGISTER = """
 INSERT INTO releases_edge (product_id, name, credential_id, share, registered_at, pinned_kids)
 VALUES (%(product)s, %(name)s, %(credential)s, 1.0, now(), %(kids)s)
 ON CONFLICT (product_id, name) DO UPDATE
-  SET credential_id = EXCLUDED.credential_id, pinned_kids = EXCLUDED.pinned_kids
+  SET credential_id = EXCLUDED.credential_id, pinned_kids = EXCLUDED.pinned_kids,
+      former_credential_id = NULL, retired_at = NULL
   WHERE EXISTS (SELECT 1 FROM accounts_credential c WHERE c.id = releases_edge.credential_id
                 AND (c.revoked_at IS NOT NULL OR c.expires_at <= now()))
 RETURNING id, name, product_id
 """
 _SAW = """
-INSERT INTO releases_edgeseen (edge_id, at, open_sequences) VALUES (%(edge)s, now(), '{}')
-ON CONFLICT (edge_id) DO UPDATE SET at = now()
+INSERT INTO releases_edgeseen (edge_id, at, open_sequences, downloaded_publication)
+SELECT s.edge, now() - s.ago * interval '1 second', '{}', s.downloaded
+FROM jsonb_to_recordset(%(rows)s) AS s(edge bigint, ago float8, downloaded int)
+ON CONFLICT (edge_id) DO UPDATE SET
+  at = GREATEST(releases_edgeseen.at, EXCLUDED.at),
+  downloaded_publication =
+    GREATEST(releases_edgeseen.downloaded_publication, EXCLUDED.downloaded_publication)
 """
-# `active_publication` follows only what the edge says it runs, never what it refused.
+# `active_publication` follows only what the edge says it runs, never what it refused. Whatever it
+# answered to, it had downloaded.
 _REPORT = """
-WITH wanted AS (
-  SELECT id, number FROM releases_publication
-  WHERE product_id = %(product)s AND number = %(number)s
+WITH said AS (
+  SELECT s.*, b.id AS publication_id
+  FROM jsonb_to_recordset(%(rows)s)
+    AS s(edge bigint, product bigint, number int, state text, reason text, open jsonb, skew float8)
+  JOIN releases_publication b ON b.product_id = s.product AND b.number = s.number
 ), seen AS (
-  INSERT INTO releases_edgeseen (edge_id, at, active_publication, open_sequences, clock_skew_ms)
-  SELECT %(edge)s, now(), CASE WHEN %(state)s = 'active' THEN number END, %(open)s, %(skew)s
-  FROM wanted
+  INSERT INTO releases_edgeseen (
+    edge_id, at, active_publication, downloaded_publication, open_sequences, clock_skew_ms
+  )
+  SELECT edge, now(), CASE WHEN state = 'active' THEN number END, number, open, skew FROM said
+  ORDER BY edge
   ON CONFLICT (edge_id) DO UPDATE SET
     at = now(),
     active_publication =
       COALESCE(EXCLUDED.active_publication, releases_edgeseen.active_publication),
+    downloaded_publication =
+      GREATEST(releases_edgeseen.downloaded_publication, EXCLUDED.downloaded_publication),
     open_sequences = EXCLUDED.open_sequences,
     clock_skew_ms = EXCLUDED.clock_skew_ms
 )
 INSERT INTO releases_activation
   (edge_id, publication_id, state, reason, at, reported_at, open_sequences, clock_skew_ms)
-SELECT %(edge)s, id, %(state)s, %(reason)s, now(), now(), %(open)s, %(skew)s FROM wanted
+SELECT edge, publication_id, state, reason, now(), now(), open, skew FROM said
+ORDER BY edge
 ON CONFLICT (edge_id, publication_id, state) DO UPDATE SET
   reported_at = now(), reason = EXCLUDED.reason,
   open_sequences = EXCLUDED.open_sequences, clock_skew_ms = EXCLUDED.clock_skew_ms
-RETURNING id
+RETURNING edge_id
 """
