@@ -16,6 +16,8 @@ from orchid.engine.wire.fields import Instant, Name, Probability
 from orchid.engine.wire.signed import Jwk
 
 Kind = Literal["publish", "advance", "pause", "resume", "rollback", "price_change", "emergency"]
+#: Stages at which no request is the candidate's and an edge has something else to do.
+EarlyStage = Literal["shadow", "hard_limits"]
 Weight = Annotated[float, Meta(ge=0.0, le=1e9)]
 
 
@@ -44,6 +46,7 @@ class Exposure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The share of each stratum's units that belongs to the candidate.
 
     `by_segment` speaks for the strata of segments that are ahead of the others or behind them.
+    `kind` says what an edge does beside that: ask the candidate, or hold its limits.
     """
 
     stage: int
@@ -53,6 +56,7 @@ class Exposure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: Literal["session", "request", "tenant"] = "session"
     # Left out where no segment moves apart, so that such a bundle has the bytes it always had.
     by_segment: tuple[SegmentExposure, ...] | UnsetType = UNSET
+    kind: EarlyStage | UnsetType = UNSET  # absent: observe or canary, which the fraction tells
 
     @property
     def apart(self) -> tuple[SegmentExposure, ...]:
