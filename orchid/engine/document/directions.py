@@ -58,6 +58,7 @@ LARGER: Mapping[Path, Direction] = {
     ("budgets", "*", "max_external_calls"): LOOSER,
     ("rollout", "stages", "*", "hold"): TIGHTER,
     ("rollout", "acknowledged_share"): TIGHTER,
+    ("approvals", "accepted_room"): LOOSER,
     ("revisit", "*", "max"): LOOSER,
     ("revisit", "*", "min"): TIGHTER,
 }

@@ -258,6 +258,8 @@ approvals:
   quality: [product_owner, product_owner]
   cost: [product_owner]
   capacity: [sre]
+  evidence_required: [warm_trial, cold_trial, segmented_quality, uncertainty]
+  accepted_room: 0.5
 revisit:
 - {trigger: fallback_rise, measure: fallback share of eligible requests, max: 0.25, window: 1h}
 - {trigger: prefix_reads, measure: input tokens read from prefix cache, min: 0.6, window: 1d}

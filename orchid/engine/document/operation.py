@@ -18,6 +18,7 @@ from orchid.engine.document.values import (
     PositiveShare,
     Quantity,
     Section,
+    Share,
     Text,
     Usd,
 )
@@ -25,6 +26,15 @@ from orchid.engine.document.values import (
 Role = Literal["product_owner", "engineer", "sre"]
 StageKind = Literal["observe", "shadow", "hard_limits", "canary"]
 Action = Literal["admit", "fallback", "bound", "early_terminate", "defer", "reject"]
+ReviewEvidence = Literal[
+    "warm_trial",
+    "cold_trial",
+    "phase_traces",
+    "segmented_quality",
+    "policy_reconciliation",
+    "repeated_recovery",
+    "uncertainty",
+]
 
 
 class Fleet(Section):
@@ -136,6 +146,10 @@ class Approvals(Section):
     """For more dollars."""
     capacity: tuple[Role, ...]
     """For limits, shares, budgets and rollout."""
+    evidence_required: tuple[ReviewEvidence, ...] = ()
+    """What a proposal must show on its review card before anybody can approve it."""
+    accepted_room: Share = 0.5
+    """Part of the room between a signed figure and its gate that a stage may use up; 1 is all."""
 
 
 class Revisit(Section):
