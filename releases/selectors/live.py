@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from policies.models import Product, Revision
 from releases.models import Proposal, Publication, Rollout, Vote
-from releases.selectors.edges import EdgeFact, Standing, edge_facts, open_sequences
+from releases.selectors.edges import EdgeFact, Standing, edge_facts
 from releases.selectors.progress import Progress, progress
 from releases.services.issue import latest
 from releases.states import OPEN_ROLLOUTS, WAITING_PROPOSALS
@@ -56,17 +56,6 @@ class Live:
         return sum(edge.standing == Standing.ACTIVE for edge in self.edges)
 
 
-@dataclass(frozen=True)
-class PoolFact:
-    """A pool that some publication named: whether it serves, drains, or could be let go."""
-
-    digest: str
-    generation: int | None
-    pool: str
-    open_sequences: int
-    role: str
-
-
 def live(product: Product, now: datetime | None = None) -> Live:
     """What the overview shows."""
     now = now or timezone.now()
@@ -106,17 +95,6 @@ def publication_fact(publication: Publication) -> PublicationFact:
     return PublicationFact(publication, serves, list(votes.select_related("user")))
 
 
-def pool_facts(product: Product) -> list[PoolFact]:
-    """Every pool of the newest publication with the sequences that still run on it."""
-    current = latest(product)
-    if current is None:
-        return []
-    counts = open_sequences(product)
-    named = {**dict.fromkeys(counts, "unknown"), **current.pools}
-    facts = [_pool(product, current, d, pool, counts.get(d, 0)) for d, pool in named.items()]
-    return sorted(facts, key=lambda fact: (fact.role != "serving", fact.generation or 0))
-
-
 def generation_of(product_id: int, digest: str) -> Revision | None:
     """The revision behind a digest."""
     found = Revision.objects.filter(generation__product=product_id, digest=digest)
@@ -138,14 +116,3 @@ def _serves(publication: Publication, digest: str, share: float) -> Serves:
         share,
         publication.pools.get(digest, ""),
     )
-
-
-def _pool(product: Product, current: Publication, digest: str, pool: str, count: int) -> PoolFact:
-    if digest in current.served:
-        role = "serving"
-    elif count:
-        role = "draining"
-    else:
-        role = "warm"
-    revision = generation_of(product.pk, digest)
-    return PoolFact(digest, revision.generation.number if revision else None, pool, count, role)

@@ -6,9 +6,9 @@ from controlplane.errors import Conflict
 from policies.models import Manifest, Product, Revision
 from releases.models import Activation, Publication
 from releases.selectors.live import generation_of
+from releases.selectors.proven import target
 from releases.services.issue import latest
 from releases.services.pools import pool_of
-from releases.services.rollback import target
 from releases.states import ActivationState
 
 

@@ -1,18 +1,29 @@
-"""The pools of replicas that a publication names, and what keeps one of them warm."""
+"""The pools of replicas that a publication names, what keeps one warm, and what has no room."""
 
 from collections.abc import Collection
+from decimal import Decimal
 
+from controlplane.errors import Conflict
+from orchid.engine import memory
+from orchid.engine.document.canonical import manifest_digest
+from orchid.engine.document.demand import Model
+from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import decimal_text
 from policies.models import Product
 from policies.selectors import document_of
-from releases.models import Publication
+from releases.models import PoolRelease, Publication
 from releases.selectors.edges import open_sequences
 
 
 def pools_for(
     product: Product, served: Collection[str], previous: Publication | None
 ) -> dict[str, str]:
-    """Pools by digest: what is served, and what still runs or was served until now."""
-    return {**_warm(product, previous), **{digest: pool_of(digest) for digest in served}}
+    """Pools by digest: what is served, and every earlier one that nobody has let go.
+
+    An earlier generation that shares its pool and all its manifests with what is served holds
+    nothing of its own: it leaves by itself, once it is not the last one and nothing runs under it.
+    """
+    return {**_kept(product, served, previous), **{digest: pool_of(digest) for digest in served}}
 
 
 def pool_of(digest: str) -> str:
@@ -21,10 +32,93 @@ def pool_of(digest: str) -> str:
     return document.fleet.pool or document.product
 
 
-def _warm(product: Product, previous: Publication | None) -> dict[str, str]:
-    """Pools that have to drain, so that sequences end under the manifest they began with."""
+def released(product: Product, digests: Collection[str]) -> dict[str, PoolRelease]:
+    """The releases in force, by digest: a generation that was published again needs its pool."""
+    found: dict[str, PoolRelease] = {}
+    for row in PoolRelease.objects.filter(product=product, digest__in=digests):
+        if not _served_since(product, row):
+            found.setdefault(row.digest, row)
+    return found
+
+
+def refuse_overlap(product: Product, digest: str) -> None:
+    """Refuse content that would overlap in place with what its pool still holds.
+
+    Conflict `no_room_in_pool` says the sum. Where neither side declares a residency ledger, or a
+    model names no weights, there is nothing to add up and nothing is refused.
+    """
+    held = _held_in_pool(product, digest)
+    document = document_of(digest)
+    ledgers = (memory.residency(one.fleet) for one in (document, *held))
+    ledger = next((one for one in ledgers if one is not None), None)
+    if ledger is None:
+        return
+    for route, model in document.models.items():
+        others = _other_versions(route, model, held)
+        needed = ledger.used_gib + sum(others.values(), Decimal())
+        if needed > ledger.device_gib:
+            said = _no_room(pool_of(digest), route, ledger, others, needed)
+            raise Conflict("no_room_in_pool", said)
+
+
+def _held_in_pool(product: Product, digest: str) -> list[PolicyDocument]:
+    """The other generations that the same pool still holds, by the newest publication."""
+    newest = Publication.objects.filter(product=product).order_by("-number").first()
+    if newest is None:
+        return []
+    pool = pool_of(digest)
+    same = {one for one, name in newest.pools.items() if name == pool and one != digest}
+    return [document_of(one) for one in sorted(same - released(product, same).keys())]
+
+
+def _other_versions(route: str, coming: Model, held: list[PolicyDocument]) -> dict[str, Decimal]:
+    """GiB by weights of a route's other versions, each once though several generations hold it."""
+    models = (one.models[route] for one in held if route in one.models)
+    return {
+        model.weights: gib
+        for model in models
+        if model.weights != coming.weights
+        and (gib := model.weights_gib or coming.weights_gib) is not None
+    }
+
+
+def _no_room(
+    pool: str, route: str, ledger: memory.Residency, others: dict[str, Decimal], needed: Decimal
+) -> str:
+    held = " and ".join(f"{weights} ({decimal_text(gib)} GiB)" for weights, gib in others.items())
+    return (
+        f"Pool {pool} still holds {held} for {route}. Beside {decimal_text(ledger.used_gib)} GiB "
+        f"in use that is {decimal_text(needed)} GiB, and a device has "
+        f"{decimal_text(ledger.device_gib)} GiB. Name a pool of its own, or release what the pool "
+        "holds once nothing runs on it."
+    )
+
+
+def _kept(
+    product: Product, served: Collection[str], previous: Publication | None
+) -> dict[str, str]:
     if previous is None:
         return {}
     until_now = {previous.incumbent_digest, previous.candidate_digest}
     owed = {digest for digest, count in open_sequences(product).items() if count}
-    return {d: pool for d, pool in previous.pools.items() if d in until_now | owed}
+    kept = previous.pools.keys() - released(product, previous.pools).keys()
+    return {
+        digest: pool
+        for digest, pool in previous.pools.items()
+        if digest in owed
+        or (digest in kept and (digest in until_now or _holds_its_own(digest, pool, served)))
+    }
+
+
+def _holds_its_own(digest: str, pool: str, served: Collection[str]) -> bool:
+    """Whether its pool keeps something warm that nothing served needs."""
+    same_pool = [document_of(one) for one in served if pool_of(one) == pool]
+    needed = {manifest_digest(model) for one in same_pool for model in one.models.values()}
+    mine = {manifest_digest(model) for model in document_of(digest).models.values()}
+    return not mine <= needed
+
+
+def _served_since(product: Product, release: PoolRelease) -> bool:
+    later = Publication.objects.filter(product=product, number__gt=release.publication)
+    of_it = later.filter(incumbent_digest=release.digest)
+    return (of_it | later.filter(candidate_digest=release.digest)).exists()

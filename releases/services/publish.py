@@ -14,6 +14,7 @@ from releases.lifecycle import Change, Move, land, lock_product
 from releases.models import Proposal, Publication, Rollout
 from releases.services.binding import moved, refuse_stale, stale
 from releases.services.issue import Serving, issue, latest
+from releases.services.pools import refuse_overlap
 from releases.services.propose import blocking_findings
 from releases.services.quorum import approvals, lapsed, still_missing
 from releases.states import OPEN_ROLLOUTS, ProposalState, PublicationKind
@@ -88,6 +89,7 @@ def _published(row: Proposal, actor: Actor, now: datetime) -> Change:
         raise stale(why)
     _check_quorum(row)
     _check_no_rollout(row)
+    refuse_overlap(row.product, row.revision_digest)
     publication = _issue_first_stage(row, live, actor, now)
     _supersede_earlier(row, actor)
     return Change(

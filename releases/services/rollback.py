@@ -7,12 +7,13 @@ from django.utils import timezone
 
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
-from controlplane.errors import BadInput, Conflict, NotFound
+from controlplane.errors import BadInput, Conflict
 from policies.models import Product
 from releases.lifecycle import Change, Move, allowed, land, lock_product
 from releases.models import Publication, Rollout
+from releases.selectors.proven import deciding, target
 from releases.services.issue import Serving, issue, latest
-from releases.states import PublicationKind, RolloutState
+from releases.states import OPEN_ROLLOUTS, PublicationKind
 
 
 def roll_back(
@@ -21,13 +22,15 @@ def roll_back(
     reason: str,
     *,
     to: int | None = None,
+    leaves: str | None = None,
     now: datetime | None = None,
 ) -> tuple[Publication, bool]:
     """A new publication with the last good content, or with that of publication `to`.
 
     Returns it and whether this call made it: asking again while the last publication is that
     rollback changes nothing. No gate, approval or edge is waited for. An advance under way
-    loses the product's lock or finds the rollout closed. 409 `nothing_to_restore` on a first one.
+    loses the product's lock or finds the rollout closed. 409 `nothing_to_restore` on a first one,
+    `live_changed` where other content than the digest `leaves` is live by now.
     """
     require(actor, Permission.ROLLBACK, product.slug)
     if not reason.strip():
@@ -41,37 +44,21 @@ def roll_back(
         digest = target(locked, current, to)
         if digest is None:
             return current, False
+        _refuse_other(current, leaves)
         return _restore(locked, current, digest, actor, reason.strip(), at), True
 
 
-def target(product: Product, current: Publication, to: int | None = None) -> str | None:
-    """The digest a rollback would restore; None when the rollback has already happened."""
-    if to is None:
-        if current.candidate_digest is not None:
-            return current.incumbent_digest
-        if current.kind == PublicationKind.ROLLBACK:
-            return None
-        raise Conflict("nothing_to_restore", "No earlier content of this product was ever live.")
-    chosen = Publication.objects.filter(product=product, number=to).first()
-    if chosen is None:
-        raise NotFound("not_found", f"There is no publication {to}.")
-    digest = _proven(product, chosen)
-    settled = current.candidate_digest is None and current.incumbent_digest == digest
-    return None if settled else digest
+def _refuse_other(current: Publication, leaves: str | None) -> None:
+    """A click meant for what was on the page takes nothing else away; a further stage is the same.
 
-
-def _proven(product: Product, chosen: Publication) -> str:
-    """What a publication stood for once it had been proven: its candidate only if it came through.
-
-    A candidate that was stopped on its way is no earlier good content, even where it had everyone.
+    Who asks for a rollback without looking names no content, and leaves whatever is live.
     """
-    candidate = chosen.candidate_digest
-    if candidate is None or chosen.fraction < 1.0:
-        return chosen.incumbent_digest
-    rollouts = Rollout.objects.filter(product=product, candidate_digest=candidate)
-    completed = rollouts.filter(state=RolloutState.COMPLETED).exists()
-    followed = Publication.objects.filter(product=product, incumbent_digest=candidate).exists()
-    return candidate if completed or followed else chosen.incumbent_digest
+    if leaves and current.target_digest != leaves:
+        raise Conflict(
+            "live_changed",
+            f"Publication {current.number} ({current.get_kind_display().lower()}) leads to other "
+            "content than you were looking at. Look again before you roll it back.",
+        )
 
 
 def _restore(
@@ -85,7 +72,7 @@ def _restore(
         reason=reason,
         now=now,
     )
-    rollout = Rollout.objects.filter(product=product, publication=current).first()
+    rollout = _rollout_of(product, current)
     words = {"publication": publication.number, "left": current.number}
     if rollout is not None and allowed(rollout, Move.ROLL_BACK):
         land(
@@ -106,6 +93,13 @@ def _restore(
             data=words,
         )
     return publication
+
+
+def _rollout_of(product: Product, current: Publication) -> Rollout | None:
+    """The one under way, else the one that ended with what is live."""
+    rollouts = Rollout.objects.filter(product=product)
+    under_way = rollouts.filter(state__in=OPEN_ROLLOUTS).first()
+    return under_way or rollouts.filter(publication=deciding(product, current)).first()
 
 
 def _closed(

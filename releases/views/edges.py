@@ -7,9 +7,7 @@ from accounts.guard import Permission, page
 from controlplane.web import render_page
 from policies.selectors import product as product_by_slug
 from releases.selectors.edges import edge_facts
-from releases.selectors.live import (
-    pool_facts,
-)
+from releases.selectors.reconciliation import pool_facts
 from releases.services.issue import latest
 
 

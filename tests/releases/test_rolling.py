@@ -15,10 +15,12 @@ from gates.models import Window
 from policies.models import Product
 from releases.models import Edge, EdgeSeen, Publication, Rollout
 from releases.selectors.edges import Standing, edge_facts
+from releases.selectors.proven import target
+from releases.selectors.reconciliation import pool_facts
 from releases.services import rollout as moves
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
-from releases.services.rollback import roll_back, target
+from releases.services.rollback import roll_back
 from releases.states import RolloutState
 from tests.releases.releases_cast import SLUG, actor, edge, judged, later, published, says
 
@@ -190,8 +192,6 @@ def test_a_rollback_keeps_the_pool_of_what_still_runs(product: Product, gateway:
     gateway.seen.save()
     publication, _ = roll_back(actor("dee"), product, "users complain")
     assert publication.pools[rollout.candidate_digest] == "four"
-    from releases.selectors.live import pool_facts
-
     facts = {fact.pool: (fact.role, fact.open_sequences) for fact in pool_facts(product)}
     assert facts == {"six": ("serving", 0), "four": ("draining", 3)}
 

@@ -1,0 +1,95 @@
+"""What a rollback goes back to: content that came through its own rollout, never a stopped one."""
+
+from controlplane.errors import Conflict, NotFound
+from policies.models import Product
+from releases.models import Publication, Rollout, SecondLook
+from releases.states import PublicationKind, RolloutState, SecondLookState
+
+
+def target(product: Product, current: Publication, to: int | None = None) -> str | None:
+    """The digest that a rollback would restore; None when that is what is wanted already.
+
+    Conflict `nothing_to_restore` where nothing was live before, `not_proven` where the content of
+    publication `to` was stopped the last time it was tried; NotFound where there is no such number.
+    """
+    digest = _before(product, current) if to is None else _named(product, to)
+    settled = current.candidate_digest is None and current.incumbent_digest == digest
+    return None if settled else digest
+
+
+def deciding(product: Product, current: Publication) -> Publication:
+    """The publication that decided what is live: a change of prices decides no content."""
+    found = current
+    while found.kind == PublicationKind.PRICE_CHANGE and found.candidate_digest is None:
+        earlier = _previous(product, found)
+        if earlier is None or found.incumbent_digest not in (
+            earlier.incumbent_digest,
+            earlier.candidate_digest,
+        ):
+            break
+        found = earlier
+    return found
+
+
+def came_through(product: Product, digest: str) -> bool:
+    """Whether the last rollout of this content, if it ever had one, ended as it should."""
+    rollouts = Rollout.objects.filter(product=product, candidate_digest=digest)
+    state = rollouts.order_by("-id").values_list("state", flat=True).first()
+    return state in (None, RolloutState.COMPLETED)
+
+
+def _before(product: Product, current: Publication) -> str:
+    decided = deciding(product, current)
+    if decided.candidate_digest is not None:
+        return decided.incumbent_digest
+    if decided.kind == PublicationKind.ROLLBACK:
+        return current.incumbent_digest
+    earlier = _previous(product, decided) if decided.kind == PublicationKind.EMERGENCY else None
+    found = _stood(product, earlier) if earlier is not None else None
+    if found is None:
+        raise Conflict("nothing_to_restore", "No earlier content of this product was ever live.")
+    return found
+
+
+def _named(product: Product, to: int) -> str:
+    chosen = Publication.objects.filter(product=product, number=to).first()
+    if chosen is None:
+        raise NotFound("not_found", f"There is no publication {to}.")
+    digest = _stood(product, chosen)
+    if digest is None:
+        raise Conflict("not_proven", f"Nothing had been proven when publication {to} was made.")
+    if not came_through(product, digest) and not _confirmed(chosen):
+        raise Conflict(
+            "not_proven",
+            f"What publication {to} stood for was stopped when it was last rolled out. A rollback "
+            "goes back to proven content only; publish this one by a proposal or as an emergency.",
+        )
+    return digest
+
+
+def _stood(product: Product, publication: Publication) -> str | None:
+    """What a publication stood for once it had been proven; None where nothing ever was.
+
+    Of a candidate, only if it came through: one that was stopped on its way is no good content,
+    even where it had everyone. What an emergency served counts once somebody else confirmed it.
+    """
+    found: Publication | None = publication
+    while found is not None and found.kind == PublicationKind.EMERGENCY and not _confirmed(found):
+        found = _previous(product, found)
+    if found is None:
+        return None
+    candidate = found.candidate_digest
+    whole = candidate is not None and found.fraction == 1.0
+    if candidate is not None and whole and came_through(product, candidate):
+        return candidate
+    return found.incumbent_digest
+
+
+def _confirmed(publication: Publication) -> bool:
+    looks = SecondLook.objects.filter(publication=publication)
+    return looks.filter(state=SecondLookState.CONFIRMED).exists()
+
+
+def _previous(product: Product, publication: Publication) -> Publication | None:
+    earlier = Publication.objects.filter(product=product, number__lt=publication.number)
+    return earlier.order_by("-number").first()
