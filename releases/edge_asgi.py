@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from releases import edge_drills
 from releases.edge_callers import is_live, shown_by
 from releases.edge_hub import Hub
 from releases.edge_problems import EdgeProblem, answered, some_seconds, stranger
@@ -42,10 +43,13 @@ def create_app(dsn: str | None = None, at_most: int | None = None) -> Starlette:
             Route("/v1/products/{product}/bundle", bundle),
             Route("/v1/products/{product}/keys", keys),
             Route("/v1/products/{product}/activations", activations, methods=["POST"]),
+            Route("/v1/products/{product}/drills/{drill:int}", drill, methods=["GET", "POST"]),
         ],
         exception_handlers={EdgeProblem: answered, OperationalError: answered},
     )
-    app.state.hub = Hub(EdgeStore(dsn or conninfo()), at_most or settings.EDGES.held)
+    store = EdgeStore(dsn or conninfo())
+    app.state.hub = Hub(store, at_most or settings.EDGES.held)
+    app.state.rehearsals = edge_drills.Rehearsals(store)
     return app
 
 
@@ -105,6 +109,15 @@ async def activations(request: Request) -> Response:
         raise EdgeProblem(404, "unknown_publication", "Unknown publication", detail)
     every_s = max(SOONEST_REPORT_S, len(hub.callers) / REPORTS_PER_S)
     return JSONResponse({"recorded": True, "report_every_s": every_s})
+
+
+async def drill(request: Request) -> Response:
+    """A rehearsed rollback to try, and what the edge made of it."""
+    _, caller = await _asking(request)
+    rehearsals: edge_drills.Rehearsals = request.app.state.rehearsals
+    if request.method == "POST":
+        return await edge_drills.answer(rehearsals, caller, request, await _body(request))
+    return await edge_drills.offered(rehearsals, caller, request)
 
 
 async def _awaited(

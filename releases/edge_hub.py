@@ -19,6 +19,7 @@ from releases.services.channel import CHANNEL
 logger = logging.getLogger(__name__)
 CREDENTIALS = "orchid_credential"  # the trigger's channel, see accounts' migrations
 DRILL = re.compile(r"drill:(\d{1,18}):([A-Za-z0-9_-]{1,64})")
+DRILL_TOLD_S = 10.0  # to whoever comes within this; a rehearsal waits little longer
 CHECK_S = 2.0  # a lost hint costs at most this
 BELIEVED_S = 3 * CHECK_S
 RETRY_S = 1.0
@@ -47,6 +48,19 @@ class _Product:
     asked_s: float = float("-inf")
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     held: set[Held] = field(default_factory=set)
+    drill: int | None = None  # the last rehearsal, until when it is told, and who was told
+    drill_until_s: float = float("-inf")
+    rehearsing: set[int] = field(default_factory=set)
+
+    def tell(self, held: Held) -> None:
+        """Hint at the rehearsal under way; an edge between two polls is told when it is back."""
+        if (
+            time.monotonic() < self.drill_until_s
+            and held.caller.credential_id not in self.rehearsing
+        ):
+            self.rehearsing.add(held.caller.credential_id)
+            held.drill = self.drill
+            held.woken.set()
 
 
 class Hub:
@@ -100,6 +114,7 @@ class Hub:
         mine = self._by_credential.setdefault(caller.credential_id, [])
         mine.append(held)
         product.held.add(held)
+        product.tell(held)
         for oldest in mine[:-HELD_EACH]:
             oldest.end()
         try:
@@ -180,9 +195,11 @@ class Hub:
             await self._refresh(product)
 
     def _rehearse(self, drill: int, product: str) -> None:
-        for held in list(self._of(product).held):
-            held.drill = drill
-            held.woken.set()
+        known = self._of(product)
+        known.drill, known.rehearsing = drill, set()
+        known.drill_until_s = time.monotonic() + DRILL_TOLD_S
+        for held in list(known.held):
+            known.tell(held)
 
     async def _credential_changed(self, credential_id: int) -> None:
         self.callers.forget(credential_id)

@@ -61,6 +61,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     reason: Text = ""
     open_sequences: dict[Text, Number] = {}
+    open_manifests: dict[Text, dict[Text, Number]] = {}
     sent_at: Instant | None = None
     boot_id: Text = ""
 
@@ -94,7 +95,7 @@ class EdgeStore:
 
     async def caller(self, shown: str) -> Caller | None:
         """The live credential behind the hash of a token or the mark of a certificate."""
-        row = await self._one(_CALLER, {"shown": shown})
+        row = await self.one(_CALLER, {"shown": shown})
         return Caller(**row) if row else None
 
     async def live_of(self, credentials: Iterable[int]) -> set[int]:
@@ -103,16 +104,16 @@ class EdgeStore:
         return {row["id"] for row in rows}
 
     async def served(self, product: str) -> Served | None:
-        row = await self._one(_SERVED, {"product": product})
+        row = await self.one(_SERVED, {"product": product})
         return Served(row["number"], row["etag"], row["token"].encode()) if row else None
 
     async def product_of(self, publication_id: int) -> str | None:
-        row = await self._one(_PRODUCT_OF, {"id": publication_id})
+        row = await self.one(_PRODUCT_OF, {"id": publication_id})
         return str(row["slug"]) if row else None
 
     async def register(self, caller: Caller, name: str, kids: list[str]) -> Row | None:
         """The edge of this credential, new or known; None when the name belongs to another one."""
-        row = await self._one(_EDGE, {"credential": caller.credential_id})
+        row = await self.one(_EDGE, {"credential": caller.credential_id})
         if row is not None:
             return row if row["name"] == name else None
         values = {
@@ -121,7 +122,7 @@ class EdgeStore:
             "credential": caller.credential_id,
             "kids": Jsonb(kids),
         }
-        return await self._one(_REGISTER, values)
+        return await self.one(_REGISTER, values)
 
     async def saw(self, rows: list[Row]) -> None:
         """Edges were heard, each so many seconds ago; and what they were handed meanwhile."""
@@ -132,7 +133,8 @@ class EdgeStore:
         """Store what edges answered, one row an edge; the edges whose publication there was."""
         return {row["edge_id"] for row in await self._all(_REPORT, {"rows": Jsonb(rows)})}
 
-    async def _one(self, query: LiteralString, values: Row) -> Row | None:
+    async def one(self, query: LiteralString, values: Row) -> Row | None:
+        """The first row of a statement; None where it has none."""
         found = await self._all(query, values)
         return found[0] if found else None
 
@@ -223,13 +225,16 @@ _REPORT = """
 WITH said AS (
   SELECT s.*, b.id AS publication_id
   FROM jsonb_to_recordset(%(rows)s)
-    AS s(edge bigint, product bigint, number int, state text, reason text, open jsonb, skew float8)
+    AS s(edge bigint, product bigint, number int, state text, reason text, open jsonb,
+         manifests jsonb, skew float8)
   JOIN releases_publication b ON b.product_id = s.product AND b.number = s.number
 ), seen AS (
   INSERT INTO releases_edgeseen (
-    edge_id, at, active_publication, downloaded_publication, open_sequences, clock_skew_ms
+    edge_id, at, active_publication, downloaded_publication, open_sequences, open_manifests,
+    clock_skew_ms
   )
-  SELECT edge, now(), CASE WHEN state = 'active' THEN number END, number, open, skew FROM said
+  SELECT edge, now(), CASE WHEN state = 'active' THEN number END, number, open, manifests, skew
+  FROM said
   ORDER BY edge
   ON CONFLICT (edge_id) DO UPDATE SET
     at = now(),
@@ -238,6 +243,7 @@ WITH said AS (
     downloaded_publication =
       GREATEST(releases_edgeseen.downloaded_publication, EXCLUDED.downloaded_publication),
     open_sequences = EXCLUDED.open_sequences,
+    open_manifests = EXCLUDED.open_manifests,
     clock_skew_ms = EXCLUDED.clock_skew_ms
 )
 INSERT INTO releases_activation

@@ -38,6 +38,7 @@ class Said:
             "state": self.report.state,
             "reason": self.report.reason[:2000],
             "open": self.report.open_sequences,
+            "manifests": self.report.open_manifests,
             "skew": self.skew_ms,
         }
 

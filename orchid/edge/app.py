@@ -12,6 +12,7 @@ import httpx
 from starlette.applications import Starlette
 
 from orchid.edge.doors import Doors
+from orchid.edge.drill import Rehearsal
 from orchid.edge.expiry import follow_expiry
 from orchid.edge.journal import Journal
 from orchid.edge.metrics import Metrics
@@ -19,6 +20,7 @@ from orchid.edge.pools import read_pools
 from orchid.edge.reporter import Reporter
 from orchid.edge.service import Service
 from orchid.edge.settings import EdgeSettings
+from orchid.edge.shadow_sender import ShadowSender
 from orchid.edge.sync import Sync
 from orchid.edge.telemetry import Telemetry
 
@@ -44,6 +46,8 @@ class Edge:
         self.client = httpx.AsyncClient(base_url=settings.url, headers=settings.headers, timeout=10)
         self.service = Service(settings.product, settings.name, self.journal, self.metrics, now_ms)
         self.sync = Sync(settings, self.client, self.metrics, self.service.activate)
+        self.rehearsal = Rehearsal(settings, self.client, self.sync, self.service.fleet.ready)
+        self.sync.on_drill = self.rehearsal.hinted
         self.telemetry = Telemetry(
             self.client,
             self.journal,
@@ -52,8 +56,9 @@ class Edge:
             now_ms,
             self.service.requests.earliest_unwritten_ms,
         )
+        self.shadow_sender = ShadowSender(self.client, self.service.shadow.lines, self.boot_id)
         self.reporter = Reporter(
-            settings, self.client, self.sync, self.boot_id, self.service.requests.open_sequences
+            settings, self.client, self.sync, self.boot_id, self.service.requests
         )
 
     @asynccontextmanager
@@ -73,7 +78,10 @@ class Edge:
         return [
             self.sync.run,
             self.reporter.run,
+            self.rehearsal.run,
             self.telemetry.run,
+            self.service.shadow.run,
+            self.shadow_sender.run,
             self._watch_pools,
             self._expire,
             self._forget,

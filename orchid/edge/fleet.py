@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from orchid.edge.ask import AHEAD_MS, Settle, Tell, to_ms
 from orchid.edge.metrics import Metrics
 from orchid.edge.pools import Endpoints, PoolEndpoint, silent
@@ -110,6 +112,25 @@ class Fleet:
         """Where an attempt is served; None where it needs no replica, or that one is gone."""
         return self._endpoints.get((attempt.pool or "", attempt.replica or ""))
 
+    def ready(self, pool: str) -> int | None:
+        """How many replicas of a pool say they are; None where no pool here says anything."""
+        if not self._endpoints:
+            return None
+        return sum(name == pool for name, _ in self._endpoints)
+
+    def in_service(self) -> list[Ready]:
+        """What replicas say of themselves; one whose breaker is not closed has no slots."""
+        now_ms = self._now_ms()
+        return [
+            _ready(endpoint) if self._is_closed(key, now_ms) else _out(endpoint)
+            for key, endpoint in self._endpoints.items()
+        ]
+
+    def _is_closed(self, key: tuple[str, str], now_ms: float) -> bool:
+        replica = self._replica(*key)
+        breaker = replica.breaker if replica is not None else None
+        return breaker is None or breaker.state(now_ms) == "closed"
+
     def ladder(self, policy: CompiledPolicy) -> Ladder:
         """The generation's rungs as of its last look."""
         return self._state.ladders.get(policy.digest, NORMAL)
@@ -212,6 +233,10 @@ def _ready(endpoint: PoolEndpoint) -> Ready:
         manifests=endpoint.manifests,
         devices=endpoint.devices,
     )
+
+
+def _out(endpoint: PoolEndpoint) -> Ready:
+    return replace(_ready(endpoint), slots=0)
 
 
 def _rung(ladder: Ladder) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import httpx
 
+from orchid.edge.requests import Requests
 from orchid.edge.settings import EdgeSettings
 from orchid.edge.sync import Report, Sync
 
@@ -22,10 +22,10 @@ class Reporter:
         client: httpx.AsyncClient,
         sync: Sync,
         boot_id: str,
-        open_sequences: Callable[[], dict[str, int]],
+        requests: Requests,
     ) -> None:
         self._settings, self._client, self._sync = settings, client, sync
-        self._boot_id, self._open_sequences = boot_id, open_sequences
+        self._boot_id, self._requests = boot_id, requests
 
     async def run(self, every_s: float = 2.0) -> None:
         """At once when something changed, else as often as draining sequences are watched."""
@@ -65,7 +65,8 @@ class Reporter:
             "publication": report.publication,
             "state": report.state,
             "reason": report.reason,
-            "open_sequences": self._open_sequences(),
+            "open_sequences": self._requests.open_sequences(),
+            "open_manifests": self._requests.open_manifests(),
             "sent_at": datetime.now(UTC).isoformat(),
             "boot_id": self._boot_id,
         }

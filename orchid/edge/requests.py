@@ -171,6 +171,15 @@ class Requests:
         digests = (record.digest for record in self._unwritten())
         return dict(Counter(digest for digest in digests if digest is not None))
 
+    def open_manifests(self) -> dict[str, dict[str, int]]:
+        """Of those that have an attempt, how many under each manifest of each digest."""
+        counted: dict[str, Counter[str]] = {}
+        for record in self._unwritten():
+            manifest = record.attempts[-1].manifest if record.attempts else None
+            if record.digest is not None and manifest is not None:
+                counted.setdefault(record.digest, Counter())[manifest] += 1
+        return {digest: dict(counts) for digest, counts in counted.items()}
+
     def earliest_unwritten_ms(self) -> float | None:
         """The earliest arrival of a request that has no finished record yet."""
         arrivals = (to_ms(record.arrived_at) for record in self._unwritten())

@@ -75,6 +75,7 @@ class Sync:
         self.refusal: Report | None = None
         self.unreported: Report | None = None
         self.changed = asyncio.Event()  # set when there is something to report
+        self.on_drill: Callable[[int], None] = lambda _: None  # a rehearsal to answer
 
     def start(self) -> None:
         """Decide by what is on disk, when that is still what a trusted key signed."""
@@ -108,6 +109,8 @@ class Sync:
         except (httpx.HTTPError, msgspec.DecodeError) as problem:
             log.info("the control plane can't be reached: %s", problem or type(problem).__name__)
             return Answer.UNREACHABLE
+        if drill := answer.headers.get("Orchid-Drill", ""):
+            self._told_of(drill)
         if answer.status_code == 200:
             return Answer.ACTIVATED if self.offered(answer.text) else Answer.NOT_YET
         if answer.status_code == 304 and answer.elapsed.total_seconds() > HELD_S:
@@ -135,6 +138,15 @@ class Sync:
         self._keep(active, token)
         self._become(active)
         return True
+
+    @property
+    def keys(self) -> dict[str, Jwk]:
+        """The keys that may sign what this edge is offered."""
+        return self._kept.keys
+
+    def _told_of(self, drill: str) -> None:
+        if drill.isdecimal():
+            self.on_drill(int(drill))
 
     def _conditions(self) -> dict[str, str]:
         waiting = {"Prefer": f"wait={WAIT_S}"}
