@@ -4,15 +4,18 @@ from typing import get_args
 
 from orchid.engine.document.checks_gates import arrivals_in
 from orchid.engine.document.findings import Subject, Told
+from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import StageKind
 from orchid.engine.document.values import duration_text, figure
+from orchid.engine.segments import Where, may_overlap
+from orchid.engine.wall_clock import UnknownZone, zone
 
 ORDER: tuple[str, ...] = get_args(StageKind)
 
 
 def stage_without_hold(subject: Subject) -> Told:
     for i, stage in enumerate(subject.document.rollout.stages):
-        if stage.hold_ms is None:
+        if subject.document.rollout.hold_of(stage) is None:
             yield (
                 f"/rollout/stages/{i}",
                 f"the canary of {stage.fraction:.0%} has no hold, so nothing would be watched",
@@ -59,6 +62,55 @@ def stages_out_of_order(subject: Subject) -> Told:
             )
 
 
+def cycles_of_unknown_length(subject: Subject) -> Told:
+    rollout = subject.document.rollout
+    if rollout.cache_cycle_ms is not None:
+        return
+    for i, stage in enumerate(rollout.stages):
+        if stage.cache_cycles is not None:
+            yield f"/rollout/stages/{i}/cache_cycles", "there is no cache_cycle that they count"
+
+
+def minimum_without_strata(subject: Subject) -> Told:
+    rollout = subject.document.rollout
+    for i, stage in enumerate(rollout.stages):
+        if stage.minimum_per_stratum is not None and not rollout.strata:
+            yield f"/rollout/stages/{i}/minimum_per_stratum", "there are no strata that have one"
+
+
+def apart_without_gates(subject: Subject) -> Told:
+    """A segment moves by its own verdicts, so it has to have some."""
+    for i, name in enumerate(subject.document.rollout.apart):
+        if name not in _gated(subject.document):
+            yield f"/rollout/apart/{i}", f"{name} is no segment of gates"
+
+
+def apart_across_strata(subject: Subject) -> Told:
+    """A stratum has one fraction, so a segment apart has to be made of whole strata."""
+    document = subject.document
+    gated = _gated(document)
+    for i, name in enumerate(document.rollout.apart):
+        across = set(gated.get(name, {})) - set(document.rollout.strata)
+        if across:
+            yield (
+                f"/rollout/apart/{i}",
+                f"{name} is told by {', '.join(sorted(across))}, which strata do not tell apart",
+            )
+
+
+def apart_overlaps(subject: Subject) -> Told:
+    gated = _gated(subject.document)
+    names = [name for name in subject.document.rollout.apart if name in gated]
+    for i, name in enumerate(names):
+        for other in names[:i]:
+            if may_overlap(gated[name], gated[other]):
+                yield f"/rollout/apart/{i}", f"a request can be in {other} and in {name}"
+
+
+def _gated(document: PolicyDocument) -> dict[str, Where]:
+    return {segment.name: segment.where for segment in document.gates.segments}
+
+
 def rollout_incomplete(subject: Subject) -> Told:
     last = subject.document.rollout.stages[-1]
     if last.fraction < 1:
@@ -87,3 +139,23 @@ def approvals_of_zero(subject: Subject) -> Told:
     for category, roles in asked:
         if not roles:
             yield f"/approvals/{category}", f"nobody has to approve a change of {category}"
+
+
+def freeze_zone_unknown(subject: Subject) -> Told:
+    for i, freeze in enumerate(subject.document.rollout.freezes):
+        try:
+            zone(freeze.zone)
+        except UnknownZone:
+            yield (
+                f"/rollout/freezes/{i}/zone",
+                f"{freeze.zone} is no time zone: the database has names such as Europe/Berlin",
+            )
+
+
+def freeze_repeated(subject: Subject) -> Told:
+    """A freeze is known by its name where it keeps something waiting."""
+    named: dict[str, int] = {}
+    for i, freeze in enumerate(subject.document.rollout.freezes):
+        first = named.setdefault(freeze.name, i)
+        if first != i:
+            yield f"/rollout/freezes/{i}/name", f"freeze {first} is called {freeze.name} as well"

@@ -92,7 +92,14 @@ ERRORS: tuple[Check, ...] = (
     checks_rollout.stage_without_hold,
     checks_rollout.stage_shrinks,
     checks_rollout.stages_out_of_order,
+    checks_rollout.cycles_of_unknown_length,
+    checks_rollout.minimum_without_strata,
+    checks_rollout.apart_without_gates,
+    checks_rollout.apart_across_strata,
+    checks_rollout.apart_overlaps,
     checks_rollout.approvals_of_zero,
+    checks_rollout.freeze_zone_unknown,
+    checks_rollout.freeze_repeated,
 )
 
 WARNINGS: tuple[Check, ...] = (

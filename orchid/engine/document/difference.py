@@ -29,6 +29,7 @@ LIST_KEYS: Mapping[Path, tuple[str, ...]] = {
     ("demand", "cells"): ("route", "input_bucket", "output_bucket"),
     ("budgets",): ("tenant", "window"),
     ("revisit",): ("trigger",),
+    ("rollout", "freezes"): ("name",),
 }
 #: Lists in which the position itself has a meaning.
 POSITIONED: frozenset[Path] = frozenset({("rollout", "stages")})

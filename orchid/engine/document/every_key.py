@@ -243,23 +243,34 @@ budgets:
 - {tenant: acme, window: 1d, max_usd: "400.00"}
 rollout:
   stages:
-  - {observe: 24h}
-  - {shadow: 24h}
-  - {hard_limits: 12h}
-  - {canary: 0.01, hold: 30m}
+  - {observe: 24h, survival: 0.99, teu_error: 0.2}
+  - {shadow: 24h, agreement: 0.9, decisions: 2000}
+  - {hard_limits: 12h, max_refused: 0.02}
+  - {canary: 0.01, hold: 30m, minimum_per_stratum: 50, peak: 0.9, cache_cycles: 3, approval: sre}
   - {canary: 1, hold: 24h}
-  strata: [route, input_bucket, tenant_class, risk]
+  strata: [route, task, input_bucket, tenant_class, risk]
   on_breach: rollback
   unit: session
   publish: manual
   acknowledged_share: 1
   on_expiry: keep
+  cache_cycle: 10m
+  apart: [assistant]
+  before_whole: [peak, cold_start, drill]
+  warm_up: true
+  freezes:
+  - {name: end of the year, from: 2026-12-18T18:00, until: 2027-01-04T08:00, zone: Europe/Berlin}
+  - {name: weekend, from: fri 16:00, until: mon 08:00, zone: Europe/Berlin}
+  schedule_grace: 1h
 approvals:
   quality: [product_owner, product_owner]
   cost: [product_owner]
   capacity: [sre]
   evidence_required: [warm_trial, cold_trial, segmented_quality, uncertainty]
   accepted_room: 0.5
+  expire_after: 7d
+  second_look: 24h
+  second_look_overdue: block
 revisit:
 - {trigger: fallback_rise, measure: fallback share of eligible requests, max: 0.25, window: 1h}
 - {trigger: prefix_reads, measure: input tokens read from prefix cache, min: 0.6, window: 1d}

@@ -61,12 +61,32 @@ def revisit_words(item: Item) -> str:
 
 
 def stage_words(item: Item) -> str:
+    asked = "".join(_given(item, key, words) for key, words in STAGE_KEYS.items())
     if "canary" in item:
         hold = item.get("hold")
         held = f"held {value_words('hold', hold)}" if hold is not None else "not held"
-        return f"canary of {item['canary']:g} {held}"
-    ((kind, duration),) = item.items()
-    return f"{kind.replace('_', ' ')} for {value_words(kind, duration)}"
+        return f"canary of {item['canary']:g} {held}{asked}"
+    kind = next(kind for kind in ("observe", "shadow", "hard_limits") if kind in item)
+    return f"{kind.replace('_', ' ')} for {value_words(kind, item[kind])}{asked}"
+
+
+#: What a stage asks beside its duration.
+STAGE_KEYS: Mapping[str, str] = {
+    "minimum_per_stratum": "{} requests in each stratum",
+    "peak": "an hour of {} of the busiest",
+    "cache_cycles": "{} cache cycles",
+    "approval": "approval by {}",
+    "survival": "{} of request ids survive",
+    "teu_error": "TEU off by {} at most",
+    "agreement": "{} of decisions agree",
+    "decisions": "{} decisions",
+    "max_refused": "{} refused at most",
+}
+
+
+def freeze_words(item: Item) -> str:
+    span = f"from {item['from']} until {item['until']}, {item.get('zone', 'UTC')}"
+    return f"nothing published {span} ({item['name']})"
 
 
 def example_words(item: Item) -> str:
@@ -102,5 +122,6 @@ ITEMS: Mapping[Path, Words] = {
     ("budgets",): budget_words,
     ("revisit",): revisit_words,
     ("rollout", "stages"): stage_words,
+    ("rollout", "freezes"): freeze_words,
     ("examples",): example_words,
 }

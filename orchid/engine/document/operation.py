@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
 
+from orchid.engine.document.freeze import Freeze
 from orchid.engine.document.values import (
     Count,
     DeviceCount,
@@ -24,7 +25,10 @@ from orchid.engine.document.values import (
 )
 
 Role = Literal["product_owner", "engineer", "sre"]
+StageRole = Literal["product_owner", "sre"]
+DAY_MS = 86_400_000
 StageKind = Literal["observe", "shadow", "hard_limits", "canary"]
+Covered = Literal["peak", "cold_start", "drill"]
 Action = Literal["admit", "fallback", "bound", "early_terminate", "defer", "reject"]
 ReviewEvidence = Literal[
     "warm_trial",
@@ -87,6 +91,24 @@ class Stage(Section):
     """Part of eligible demand that the candidate serves."""
     hold: DurationMs | None = None
     """Of a canary: how long the stage must be watched before the next."""
+    minimum_per_stratum: PositiveCount | None = None
+    """Of a canary: ended requests of the candidate that every stratum must have."""
+    peak: PositiveShare | None = None
+    """Part of the busiest hour of the last seven days that an hour of the stage must have had."""
+    cache_cycles: PositiveCount | None = None
+    """Times that the stage must see `cache_cycle` go by, at least."""
+    approval: StageRole | None = None
+    """Who must say yes, with everything else fulfilled, before the next stage."""
+    survival: PositiveShare | None = None
+    """Of observe: part of the completed requests that every account knows by the same id."""
+    teu_error: NonNegative | None = None
+    """Of observe: at most so far from the TEU that were predicted, as a part of them."""
+    agreement: PositiveShare | None = None
+    """Of shadow: part of the decisions in which the candidate decides as the incumbent does."""
+    decisions: PositiveCount | None = None
+    """Of shadow: decisions that must have been made on both sides."""
+    max_refused: Share | None = None
+    """Of hard limits: part of the offered requests that may be refused."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -97,6 +119,9 @@ class Stage(Section):
             )
         if self.canary is None and self.hold is not None:
             raise PydanticCustomError("stage", "hold only beside canary")
+        for key, kind in KIND_OF_KEY.items():
+            if getattr(self, key) is not None and kind != self.kind:
+                raise PydanticCustomError("stage", f"{key} only beside {kind}")
         return self
 
     @property
@@ -117,6 +142,23 @@ class Stage(Section):
         """How long the stage lasts at least; None is a finding."""
         return self.observe_ms or self.shadow_ms or self.hard_limits_ms or self.hold
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether facts can let it go on: gates from the canary on, before it what it bounds."""
+        own = (self.survival, self.teu_error, self.agreement, self.decisions, self.max_refused)
+        return self.canary is not None or any(bound is not None for bound in own)
+
+
+#: Keys of a stage that mean something in one kind of stage only.
+KIND_OF_KEY: Mapping[str, StageKind] = {
+    "minimum_per_stratum": "canary",
+    "survival": "observe",
+    "teu_error": "observe",
+    "agreement": "shadow",
+    "decisions": "shadow",
+    "max_refused": "hard_limits",
+}
+
 
 class Rollout(Section):
     """From the first canary to the whole."""
@@ -133,8 +175,25 @@ class Rollout(Section):
     """Whether the last approval publishes by itself, or somebody does it as a move of its own."""
     acknowledged_share: PositiveShare = 1.0
     """Part of the traffic whose edges must have activated a publication before its clock runs."""
+    cache_cycle_ms: DurationMs | None = Field(default=None, alias="cache_cycle")
+    """In how long the content of a prefix cache is another; what `cache_cycles` counts."""
+    apart: tuple[Name, ...] = ()
+    """Gated segments that go through the canary by their own verdicts, ahead or behind."""
+    before_whole: tuple[Covered, ...] = ()
+    """What a rollout must have been through before everything is the candidate's."""
+    warm_up: StrictBool = False
+    """Whether a probe must have found the candidate's pool warm before a stage takes traffic."""
     on_expiry: Literal["keep", "safe_floor"] = "keep"
     """What an edge does whose bundle has expired: go on, or serve the incumbent at the floor."""
+    freezes: Annotated[tuple[Freeze, ...], Field(max_length=64)] = ()
+    """Times in which nothing is published but a rollback or in an emergency."""
+    schedule_grace: DurationMs = DAY_MS // 24
+    """How late a scheduled publication may still go out by itself."""
+
+    def hold_of(self, stage: Stage) -> int | None:
+        """Milliseconds that a stage is watched at least; None where nothing says how long."""
+        cycles = (stage.cache_cycles or 0) * (self.cache_cycle_ms or 0)
+        return max(stage.hold_ms or 0, cycles) or None
 
 
 class Approvals(Section):
@@ -150,6 +209,12 @@ class Approvals(Section):
     """What a proposal must show on its review card before anybody can approve it."""
     accepted_room: Share = 0.5
     """Part of the room between a signed figure and its gate that a stage may use up; 1 is all."""
+    expire_after: DurationMs = 30 * DAY_MS
+    """How long a round of review may last before its votes no longer count."""
+    second_look: DurationMs = DAY_MS
+    """How long after an emergency somebody else must have looked at what was done."""
+    second_look_overdue: Literal["block", "rollback"] = "block"
+    """What else a second look that is overdue does than to block the next publication."""
 
 
 class Revisit(Section):

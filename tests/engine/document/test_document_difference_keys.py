@@ -62,7 +62,15 @@ def others(value: Any) -> Iterator[Any]:
     elif isinstance(value, int | float):
         yield from (value * 2, value / 2, value // 2, value + 1, value - 1)
     elif isinstance(value, str):
-        yield from (*scaled(value), "7m", "7ms", f"{value}x", "sha256:" + "9" * 64, *WORDS)
+        yield from (
+            *scaled(value),
+            f"{value[:-1]}7",
+            "7m",
+            "7ms",
+            f"{value}x",
+            "sha256:" + "9" * 64,
+            *WORDS,
+        )
     elif isinstance(value, list):
         yield from ([item] for item in value)
         yield from ([*value, other] for item in value for other in others(item))

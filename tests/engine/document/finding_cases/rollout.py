@@ -2,6 +2,8 @@
 
 from tests.engine.document.finding_cases.case import Case
 
+WEEKEND = {"name": "weekend", "from": "fri 16:00", "until": "mon 08:00"}
+
 CASES: dict[str, Case] = {
     "stage_without_hold": Case(
         "/rollout/stages/3",
@@ -44,5 +46,76 @@ CASES: dict[str, Case] = {
         "nobody has to approve a change of quality",
         {"approvals.quality": []},
         {"approvals.quality": ["sre"]},
+    ),
+    "cycles_of_unknown_length": Case(
+        "/rollout/stages/3/cache_cycles",
+        "there is no cache_cycle",
+        {"rollout.stages.3": {"canary": 0.01, "hold": "1h", "cache_cycles": 3}},
+        {
+            "rollout.stages.3": {"canary": 0.01, "hold": "1h", "cache_cycles": 3},
+            "rollout.cache_cycle": "10m",
+        },
+    ),
+    "minimum_without_strata": Case(
+        "/rollout/stages/3/minimum_per_stratum",
+        "there are no strata",
+        {
+            "rollout.stages.3": {"canary": 0.01, "hold": "1h", "minimum_per_stratum": 50},
+            "rollout.strata": [],
+        },
+        {"rollout.stages.3": {"canary": 0.01, "hold": "1h", "minimum_per_stratum": 50}},
+    ),
+    "apart_without_gates": Case(
+        "/rollout/apart/0",
+        "regulated is no segment of gates",
+        {"rollout.apart": ["regulated"]},
+        {
+            "rollout.apart": ["regulated"],
+            "gates.segments": [{"name": "regulated", "where": {"risk": "regulated"}}],
+        },
+    ),
+    "apart_across_strata": Case(
+        "/rollout/apart/0",
+        "regulated is told by risk, which strata do not tell apart",
+        {
+            "rollout.apart": ["regulated"],
+            "rollout.strata": ["language"],
+            "gates.segments": [{"name": "regulated", "where": {"risk": "regulated"}}],
+        },
+        {
+            "rollout.apart": ["regulated"],
+            "rollout.strata": ["language", "risk"],
+            "gates.segments": [{"name": "regulated", "where": {"risk": "regulated"}}],
+        },
+    ),
+    "apart_overlaps": Case(
+        "/rollout/apart/1",
+        "a request can be in regulated and in german",
+        {
+            "rollout.apart": ["regulated", "german"],
+            "gates.segments": [
+                {"name": "regulated", "where": {"risk": "regulated"}},
+                {"name": "german", "where": {"language": "de"}},
+            ],
+        },
+        {
+            "rollout.apart": ["regulated", "low"],
+            "gates.segments": [
+                {"name": "regulated", "where": {"risk": "regulated"}},
+                {"name": "low", "where": {"risk": "low"}},
+            ],
+        },
+    ),
+    "freeze_zone_unknown": Case(
+        "/rollout/freezes/0/zone",
+        "Europe/Atlantis is no time zone",
+        {"rollout.freezes": [WEEKEND | {"zone": "Europe/Atlantis"}]},
+        {"rollout.freezes": [WEEKEND | {"zone": "Europe/Athens"}]},
+    ),
+    "freeze_repeated": Case(
+        "/rollout/freezes/1/name",
+        "freeze 0 is called weekend as well",
+        {"rollout.freezes": [WEEKEND, WEEKEND | {"zone": "Asia/Tokyo"}]},
+        {"rollout.freezes": [WEEKEND, WEEKEND | {"name": "weekend in Tokyo"}]},
     ),
 }
