@@ -98,6 +98,7 @@ class PublicationOut(serializers.ModelSerializer[Publication]):
             "pools",
             "etag",
             "kid",
+            "published_at",
             "issued_at",
             "expires_at",
             "actor",

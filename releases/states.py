@@ -148,6 +148,7 @@ class Choice(TextChoices):
 
 
 OPEN_PROPOSALS = (ProposalState.DRAFT, ProposalState.IN_REVIEW, ProposalState.APPROVED)
+DECIDED_PROPOSALS = (ProposalState.PUBLISHED, ProposalState.SUPERSEDED)
 WAITING_PROPOSALS = (ProposalState.IN_REVIEW, ProposalState.APPROVED)
 OPEN_ROLLOUTS = (RolloutState.RUNNING, RolloutState.PAUSED)
 OPEN_SECOND_LOOKS = (SecondLookState.OPEN, SecondLookState.OVERDUE)

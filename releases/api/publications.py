@@ -17,7 +17,9 @@ class Publications(APIView):
     @extend_schema(responses=shapes.PublicationOut(many=True))
     def get(self, request: Request, slug: str | None = None) -> Response:
         rows = Publication.objects.filter(product__in=visible(request, slug))
-        return listed(request, rows.select_related("product"), shapes.PublicationOut, "issued_at")
+        return listed(
+            request, rows.select_related("product"), shapes.PublicationOut, "published_at"
+        )
 
 
 class Rollbacks(APIView):

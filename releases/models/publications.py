@@ -16,7 +16,8 @@ class Publication(models.Model):
     """One admission generation: a number that only grows, what it serves, and its signed bundle.
 
     All but the signature's own columns (token, etag, kid, issued_at, expires_at) never change;
-    the database refuses it.
+    the database refuses it. `published_at` is when the number was taken, `issued_at` when it was
+    last signed.
     """
 
     product = models.ForeignKey("policies.Product", models.PROTECT, related_name="publications")
@@ -32,6 +33,7 @@ class Publication(models.Model):
     token = models.TextField()
     etag = models.CharField(max_length=80)
     kid = models.CharField(max_length=64)
+    published_at = models.DateTimeField()
     issued_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     actor = models.CharField(max_length=150)

@@ -76,7 +76,7 @@ def acknowledgement(
     total = sum(fact.share for fact in facts)
     reached_at, share = None, 0.0
     active = [fact for fact in facts if fact.standing == Standing.ACTIVE and fact.activated_at]
-    for fact in sorted(active, key=lambda fact: fact.activated_at or publication.issued_at):
+    for fact in sorted(active, key=lambda fact: fact.activated_at or publication.published_at):
         share += fact.share / total
         if reached_at is None and share >= required - 1e-9:
             reached_at = fact.activated_at
@@ -135,7 +135,7 @@ def _standing(
         return Standing.ACTIVE
     if refused:
         return Standing.REFUSED
-    late = wanted is not None and now - wanted.issued_at > LATE_AFTER
+    late = wanted is not None and now - wanted.published_at > LATE_AFTER
     return Standing.LATE if late else Standing.WAITING
 
 

@@ -90,7 +90,7 @@ def publication_fact(publication: Publication) -> PublicationFact:
         proposal__product=publication.product_id,
         proposal__revision_digest=publication.target_digest,
         void=False,
-        at__lte=publication.issued_at,
+        at__lte=publication.published_at,
     )
     return PublicationFact(publication, serves, list(votes.select_related("user")))
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
+from django.db.models import F
 
 from orchid.engine.wire.bundle import (
     Bundle,
@@ -23,7 +24,8 @@ from releases.keys import signing_keys
 from releases.models import Publication, Vote
 from releases.services.channel import CHANNEL
 from releases.services.pools import pools_for
-from releases.states import PublicationKind
+from releases.services.slices import slices_of
+from releases.states import DECIDED_PROPOSALS, Choice, PublicationKind
 
 WIRE_KINDS: dict[PublicationKind, Kind] = {
     PublicationKind.PUBLISH: "publish",
@@ -93,11 +95,12 @@ def issue(
         fraction=serving.fraction,
         stage=serving.stage,
         pools=pools,
+        published_at=now,
         actor=actor,
         reason=reason,
         **signed(bundle),
     )
-    _announce(publication)
+    announce(publication)
     return publication
 
 
@@ -124,8 +127,9 @@ def bundle_for(
         generations=_generations(product, serving),
         exposure=_exposure(product, serving),
         pools=pools,
-        votes=tuple(_carried(vote, serving) for vote in votes),
+        votes=tuple(map(_carried, [*votes, *_earlier_votes(product, serving, votes)])),
         next_keys={key.kid: key.jwk for key in signing_keys()[1:]},
+        slices=slices_of(product),
     )
 
 
@@ -142,7 +146,7 @@ def signed(bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def _announce(publication: Publication) -> None:
+def announce(publication: Publication) -> None:
     """Wake the edges' long polls at commit; the hint is a number, the bundle is pulled."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, str(publication.pk)])
@@ -167,10 +171,24 @@ def _exposure(product: Product, serving: Serving) -> Exposure | None:
     )
 
 
-def _carried(vote: Vote, serving: Serving) -> BundleVote:
+def _earlier_votes(product: Product, serving: Serving, now_cast: Sequence[Vote]) -> list[Vote]:
+    """The approvals under which what is served was published: they travel with it for good."""
+    stored = Vote.objects.filter(
+        proposal__product=product,
+        proposal__revision_digest__in=serving.digests,
+        proposal__state__in=DECIDED_PROPOSALS,
+        round=F("proposal__round"),
+        decision=Choice.APPROVE,
+        void=False,
+    )
+    known = [vote.pk for vote in now_cast]
+    return list(stored.exclude(pk__in=known).select_related("user", "proposal"))
+
+
+def _carried(vote: Vote) -> BundleVote:
     return BundleVote(
         by=vote.user.get_username(),
         role=vote.role,
-        digest=serving.candidate or serving.incumbent,
+        digest=vote.proposal.revision_digest,
         at=vote.at,
     )

@@ -15,7 +15,7 @@ from policies.selectors import document_of
 from releases.models import Proposal, Publication, Rollout
 from releases.selectors.edges import acknowledgement
 from releases.selectors.progress import Progress, progress
-from releases.services import reconciliation
+from releases.services import reconciliation, resign
 from releases.services.binding import reopen_if_moved
 from releases.services.expectation import tell_clocks, tell_servers
 from releases.services.issue import latest
@@ -43,6 +43,7 @@ def reconcile(product_id: int, now: datetime) -> bool:
         if publication is not None:
             tell_servers(product, publication)
             tell_clocks(product)
+            resign.step(product, publication, now)
             reconciliation.step(product, publication, now)
             _settle(product, publication, now)
         return True

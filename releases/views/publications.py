@@ -24,7 +24,7 @@ def publications(request: HttpRequest, slug: str) -> HttpResponse:
     """Every admission generation, newest first, and what each serves."""
     product = product_by_slug(slug)
     rows = Publication.objects.filter(product=product)
-    page_of = paged(rows, request.GET.get("cursor", ""), field="issued_at")
+    page_of = paged(rows, request.GET.get("cursor", ""), field="published_at")
     facts = [publication_fact(row) for row in page_of.rows]
     context = {"product": product, "facts": facts, "page": page_of}
     return render(request, "releases/publications.html", context)

@@ -57,7 +57,7 @@ class Story:
         published = next(
             one for one in self.ci.get(f"{AT}/publications")["items"] if one["number"] == number
         )
-        waited = self.activated[number] - datetime.fromisoformat(published["issued_at"])
+        waited = self.activated[number] - datetime.fromisoformat(published["published_at"])
         seconds = waited.total_seconds()
         expect(seconds <= FOLLOWS_WITHIN_S, f"the edge took {seconds:.2f} s to follow")
         return f"the edge runs it {seconds:.2f} s after it was issued"
