@@ -2,15 +2,26 @@
 
 import asyncio
 import contextlib
+import random
 from datetime import UTC, datetime
 
 import httpx
+import msgspec
 
 from orchid.edge.requests import Requests
 from orchid.edge.settings import EdgeSettings
-from orchid.edge.sync import Report, Sync
+from orchid.edge.sync import Report, Sync, seconds_asked
 
-RETRY_S = 0.5
+RETRY_S, LONGEST_RETRY_S = 0.5, 15.0
+# Sequences that have to drain before something can be let go are counted this often.
+DRAINING_S = 2.0
+LONGEST_S = 300.0
+
+
+class _Recorded(msgspec.Struct):
+    """What a control plane answers; an older one says nothing of when to come again."""
+
+    report_every_s: float = DRAINING_S
 
 
 class Reporter:
@@ -26,18 +37,30 @@ class Reporter:
     ) -> None:
         self._settings, self._client, self._sync = settings, client, sync
         self._boot_id, self._requests = boot_id, requests
+        self._asked_s = DRAINING_S
+        self._asked_to_wait_s = 0.0
 
-    async def run(self, every_s: float = 2.0) -> None:
-        """At once when something changed, else as often as draining sequences are watched."""
+    async def run(self) -> None:
+        """At once when something changed, else as often as the control plane asks for.
+
+        It asks the less often the more edges it has.
+        """
+        failures = 0
         while True:
+            every_s = DRAINING_S if self._is_draining() else self._asked_s
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._sync.changed.wait(), every_s)
+                pause_s = random.uniform(0.75, 1.25) * every_s  # noqa: S311 (no secret)
+                await asyncio.wait_for(self._sync.changed.wait(), pause_s)
             self._sync.changed.clear()
-            if not await self.report_once():
-                await asyncio.sleep(RETRY_S)
+            failures = 0 if await self.report_once() else failures + 1
+            if failures:
+                growing_s = min(LONGEST_RETRY_S, RETRY_S * 2 ** min(failures - 1, 10))
+                longest_s = max(growing_s, self._asked_to_wait_s)
+                await asyncio.sleep(random.uniform(longest_s / 2, longest_s))  # noqa: S311
 
     async def report_once(self) -> bool:
         """Send what is unreported, else the active publication again; False to be sent again."""
+        self._asked_to_wait_s = 0.0
         report = self._sync.unreported or self._current()
         if report is None:
             return True
@@ -50,10 +73,18 @@ class Reporter:
             return False
         if answer.status_code >= 500 or answer.status_code in (401, 403, 429):
             self._sync.changed.set()
+            self._asked_to_wait_s = seconds_asked(answer)
             return False
         if self._sync.unreported is report:
             self._sync.unreported = None
+        self._asked_s = _every_s(answer)
         return True
+
+    def _is_draining(self) -> bool:
+        """Whether anything runs on under a generation that is served no more."""
+        active = self._sync.active
+        served = {policy.digest for policy in active.policies} if active else set()
+        return not served.issuperset(self._requests.open_sequences())
 
     def _current(self) -> Report | None:
         active = self._sync.active
@@ -70,3 +101,11 @@ class Reporter:
             "sent_at": datetime.now(UTC).isoformat(),
             "boot_id": self._boot_id,
         }
+
+
+def _every_s(answer: httpx.Response) -> float:
+    try:
+        asked = msgspec.json.decode(answer.content, type=_Recorded).report_every_s
+    except msgspec.DecodeError:
+        return DRAINING_S
+    return min(max(asked, DRAINING_S), LONGEST_S)

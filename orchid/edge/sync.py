@@ -1,13 +1,15 @@
-"""Follows the control plane: long-polls for the next bundle, activates it or refuses it, says so.
+"""Follows the control plane: polls for the next bundle, activates it or refuses it, says so.
 
 The tag that is sent is that of the *active* bundle. A refused one is therefore offered again until
-it, or a better one, is activated.
+it, or a better one, is activated. The pull is the truth: while a stream of hints is open the poll
+is slow and isn't held; without one it is a long poll.
 """
 
 import asyncio
+import contextlib
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -23,6 +25,7 @@ from orchid.engine.wire.bundle import (
     BundleRefused,
     Jwk,
     claimed_publication,
+    etag_of,
     trusted_after,
     verify,
 )
@@ -31,6 +34,10 @@ log = logging.getLogger(__name__)
 
 WAIT_S = 30
 SHORTEST_RETRY_S = 0.2
+# Beside an open stream: how often it is made sure that no hint was lost.
+POLL_S = 40.0
+# What a receiver may ask us to wait; longer, and a restart of it goes unnoticed.
+LONGEST_WAIT_S = 60.0
 # A server that says "nothing new" faster than this doesn't hold polls, and must not be hammered.
 HELD_S = 0.1
 
@@ -75,6 +82,9 @@ class Sync:
         self.refusal: Report | None = None
         self.unreported: Report | None = None
         self.changed = asyncio.Event()  # set when there is something to report
+        self.pull = asyncio.Event()  # set when the next poll can't wait
+        self.streaming = False  # whether hints arrive by a stream
+        self._asked_to_wait_s = 0.0
         self.on_drill: Callable[[int], None] = lambda _: None  # a rehearsal to answer
 
     def start(self) -> None:
@@ -87,17 +97,30 @@ class Sync:
         except BundleRefused as refused:
             self._refuse(refused, None)
 
-    async def run(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    async def run(self) -> None:
         """Follow for ever. Failures wait longer each time, and with jitter."""
         failures = 0
         while True:
             answer = await self.poll_once()
             failures = failures + 1 if answer.value > SHORTEST_RETRY_S else 0
-            longest = min(answer.value, SHORTEST_RETRY_S * 2**failures)
-            await sleep(random.uniform(longest / 2, longest))  # noqa: S311 (no secret)
+            longest = self._longest_pause_s(answer, failures)
+            with contextlib.suppress(TimeoutError):
+                pause_s = random.uniform(longest / 2, longest)  # noqa: S311 (no secret)
+                await asyncio.wait_for(self.pull.wait(), pause_s)
+            self.pull.clear()
+
+    def _longest_pause_s(self, answer: Answer, failures: int) -> float:
+        """A hint of what comes next arrives by the stream, so beside one nothing is hurried."""
+        settled = answer in (Answer.ACTIVATED, Answer.NOTHING_NEW)
+        if self.streaming and settled:
+            return POLL_S
+        growing: float = SHORTEST_RETRY_S * 2 ** min(failures, 10)
+        longest = min(POLL_S if self.streaming else answer.value, growing)
+        return max(longest, self._asked_to_wait_s)
 
     async def poll_once(self) -> Answer:
-        """One long poll, and what came of it."""
+        """One poll, and what came of it."""
+        self._asked_to_wait_s = 0.0
         try:
             if not self._kept.keys:
                 await self._register()
@@ -109,11 +132,13 @@ class Sync:
         except (httpx.HTTPError, msgspec.DecodeError) as problem:
             log.info("the control plane can't be reached: %s", problem or type(problem).__name__)
             return Answer.UNREACHABLE
-        if drill := answer.headers.get("Orchid-Drill", ""):
-            self._told_of(drill)
+        self._asked_to_wait_s = seconds_asked(answer)
+        self.told_of_drill(answer.headers.get("Orchid-Drill", ""))
         if answer.status_code == 200:
             return Answer.ACTIVATED if self.offered(answer.text) else Answer.NOT_YET
-        if answer.status_code == 304 and answer.elapsed.total_seconds() > HELD_S:
+        if answer.status_code == 304 and (
+            self.streaming or answer.elapsed.total_seconds() > HELD_S
+        ):
             return Answer.NOTHING_NEW
         if answer.status_code not in (304, 404):
             log.warning("no bundle: %s %s", answer.status_code, answer.text[:200])
@@ -121,7 +146,13 @@ class Sync:
         return Answer.NOT_YET
 
     def offered(self, token: str) -> bool:
-        """Activate an offered bundle, or keep the active one and remember why."""
+        """Activate an offered bundle, or keep the active one and remember why.
+
+        What is active already, offered a second time by poll or stream, changes nothing.
+        """
+        if self.active is not None and etag_of(token) == self.active.etag:
+            self.refusal = None
+            return True
         try:
             bundle = verify(
                 token,
@@ -144,13 +175,18 @@ class Sync:
         """The keys that may sign what this edge is offered."""
         return self._kept.keys
 
-    def _told_of(self, drill: str) -> None:
-        if drill.isdecimal():
+    def told_of_drill(self, drill: str) -> None:
+        if drill.isascii() and drill.isdigit() and len(drill) < 19:
             self.on_drill(int(drill))
 
+    @property
+    def running(self) -> dict[str, str]:
+        """What is active here, as a condition of whatever is asked for."""
+        return {"If-None-Match": self.active.etag} if self.active else {}
+
     def _conditions(self) -> dict[str, str]:
-        waiting = {"Prefer": f"wait={WAIT_S}"}
-        return waiting | {"If-None-Match": self.active.etag} if self.active else waiting
+        """Nothing is held open twice: beside a stream the poll doesn't wait."""
+        return self.running if self.streaming else self.running | {"Prefer": f"wait={WAIT_S}"}
 
     async def _register(self) -> None:
         """The first contact: pin the keys that this control plane shows for our token."""
@@ -189,3 +225,9 @@ class Sync:
     def _report(self, report: Report) -> None:
         self.unreported = report
         self.changed.set()
+
+
+def seconds_asked(answer: httpx.Response) -> float:
+    """Seconds of Retry-After; what is no number of them asks for nothing."""
+    asked = answer.headers.get("Retry-After", "")
+    return min(float(asked), LONGEST_WAIT_S) if asked.isascii() and asked.isdigit() else 0.0
