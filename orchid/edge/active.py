@@ -3,11 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from msgspec import UNSET
+
 from orchid.engine.admission.policy import CompiledPolicy, compile_policy
 from orchid.engine.admission.request import AdmissionRequest, Reason
 from orchid.engine.admission.shape import shape_of
 from orchid.engine.admission.slices import Slice, slice_of
 from orchid.engine.document.load import DocumentErrors, load_document
+from orchid.engine.shadow.hard_limits import under_limits
 from orchid.engine.wire.bundle import (
     Bundle,
     BundleRefused,
@@ -18,6 +21,7 @@ from orchid.engine.wire.bundle import (
     fraction_of,
     stratum_of,
 )
+from orchid.engine.wire.contents import EarlyStage
 
 Cohort = Literal["incumbent", "candidate"]
 
@@ -30,12 +34,21 @@ class Active:
     etag: str
     incumbent: CompiledPolicy
     candidate: CompiledPolicy | None
+    alone: CompiledPolicy | None = None  # the incumbent without the candidate's limits
     at_floor: bool = False  # its bundle expired, and its policy says what then
 
     def at_safe_floor(self) -> "Active":
         """What is left of an expired bundle: the incumbent alone, each replica at the floor."""
-        incumbent = self.incumbent.at_safe_floor()
-        return replace(self, incumbent=incumbent, candidate=None, at_floor=True)
+        incumbent = (self.alone or self.incumbent).at_safe_floor()
+        return replace(self, incumbent=incumbent, candidate=None, alone=None, at_floor=True)
+
+    @property
+    def mode(self) -> EarlyStage | None:
+        """Whether the candidate is asked beside, or its limits hold."""
+        exposure = self.bundle.exposure
+        if self.candidate is None or exposure is None or exposure.kind is UNSET:
+            return None
+        return exposure.kind
 
     @property
     def policies(self) -> tuple[CompiledPolicy, ...]:
@@ -75,13 +88,13 @@ def activate(token: str, bundle: Bundle, edge: str) -> Active:
 
     Raises BundleRefused when one of its documents is unusable.
     """
-    candidate, part = bundle.generations.candidate, slice_of(bundle.slices, edge)
-    return Active(
-        bundle,
-        etag_of(token),
-        _compiled(bundle, bundle.generations.incumbent, part),
-        _compiled(bundle, candidate, part) if candidate else None,
-    )
+    given, part = bundle.generations, slice_of(bundle.slices, edge)
+    incumbent = _compiled(bundle, given.incumbent, part)
+    candidate = _compiled(bundle, given.candidate, part) if given.candidate else None
+    active = Active(bundle, etag_of(token), incumbent, candidate)
+    if candidate is None or active.mode != "hard_limits":
+        return active
+    return replace(active, incumbent=under_limits(incumbent, candidate, part), alone=incumbent)
 
 
 def _compiled(bundle: Bundle, generation: Generation, part: Slice) -> CompiledPolicy:

@@ -56,7 +56,8 @@ class Edge:
             now_ms,
             self.service.requests.earliest_unwritten_ms,
         )
-        self.shadow_sender = ShadowSender(self.client, self.service.shadow.lines, self.boot_id)
+        lines = self.service.shadow.lines.waiting
+        self.shadow_sender = ShadowSender(self.client, lines, self.boot_id)
         self.reporter = Reporter(
             settings, self.client, self.sync, self.boot_id, self.service.requests
         )

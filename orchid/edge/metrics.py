@@ -67,6 +67,18 @@ class Metrics:
             "Admitted attempts after a request's first",
             registry=self.registry,
         )
+        self._decided_twice = Counter(
+            "orchid_edge_decided_twice",
+            "Requests that a candidate, or its limits, decided too, by how that differs",
+            ["mode", "difference"],
+            registry=self.registry,
+        )
+        self._passed_over = Counter(
+            "orchid_edge_passed_over",
+            "Requests that were to be decided twice and were left out",
+            ["reason"],
+            registry=self.registry,
+        )
         self.lost = Gauge(
             "orchid_edge_lost_records",
             "Records given up since the first start",
@@ -80,6 +92,12 @@ class Metrics:
     def attempted(self, attempt: int) -> None:
         if attempt > 1:
             self._retries.inc()
+
+    def decided_twice(self, mode: str, differs: str) -> None:
+        self._decided_twice.labels(mode, differs).inc()
+
+    def passed_over(self, reason: str) -> None:
+        self._passed_over.labels(reason).inc()
 
     def pressed(self, pool: str, ladder: Ladder, sample: Sample) -> None:
         """Where a pool stands, by the figures that its rungs go by."""

@@ -15,6 +15,7 @@ from orchid.edge.pools import Endpoints
 from orchid.edge.problems import request_ended, unknown_attempt
 from orchid.edge.questions import Question, first_question, next_question, refuse_difference
 from orchid.edge.requests import Requests, may_try_again
+from orchid.edge.shadow import Shadow
 from orchid.edge.standing import (
     Answer,
     Deferred,
@@ -54,6 +55,7 @@ class Service:
         self.requests = Requests(journal)
         self.fleet = Fleet(self.state, metrics, lambda: self.now_ms())
         self.line = Line(self.state, self.fleet, lambda: self.now_ms())
+        self.shadow = Shadow(product, self.state, metrics, lambda: self.now_ms())
         self._asking: dict[str, tuple[Admit, asyncio.Task[Answer]]] = {}
 
     async def restore(self) -> None:
@@ -64,6 +66,7 @@ class Service:
         """Decide by another publication from now on."""
         self.active = active
         self.fleet.govern(active.policies)
+        self.shadow.follow(active)
         self.line.changed()
 
     def use_pools(self, endpoints: Endpoints) -> None:
@@ -71,6 +74,7 @@ class Service:
         if self.fleet.use_pools(endpoints):
             self.line.rearranged()
         self.fleet.observe_all()
+        self.shadow.use_replicas(self.fleet.in_service())
         self.line.changed()
 
     def tell(self, tell: Tell) -> None:
@@ -130,7 +134,10 @@ class Service:
         return await self._answered(question)
 
     async def _answered(self, question: Question) -> Answer:
+        asked = self.shadow.asks(question)
         decision = await self.line.decision(question)
+        if asked is not None:
+            self.shadow.answered(asked, decision)
         self.metrics.decided(decision)
         if decision.offer is not None:
             return await self._promise(question, decision)
@@ -207,7 +214,7 @@ class Service:
 
     async def settle(self, settle: Settle) -> Settled:
         """End an attempt, and its request with it unless another attempt may follow."""
-        held = self._closed(settle.attempt_id)
+        held = self._closed(settle.attempt_id, settle.output_tokens)
         if held is None:
             self._refuse_unknown(settle.attempt_id)
             return Settled(now=False)
@@ -243,16 +250,18 @@ class Service:
         if cancel.dispatched:
             held.record = records.cancel_asked(held.record, asked_ms)
             return "asked"
-        self._closed(cancel.attempt_id)
+        self._closed(cancel.attempt_id, 0)
         self.state.cancel_undispatched(cancel.attempt_id, self.now_ms())
         await self._end(records.cancelled(held.record, asked_ms), cancel.attempt_id)
         return "released"
 
-    def _closed(self, attempt_id: str) -> OpenAttempt | None:
+    def _closed(self, attempt_id: str, output_tokens: int | None = None) -> OpenAttempt | None:
         """The attempt, open no more; that it was there is remembered, though a process ago."""
         held = self.requests.open.pop(attempt_id, None)
         if held is not None:
             self.state.ended.put(attempt_id, True)
+            attempt = len(held.record.attempts)
+            self.shadow.ended(held.record.request_id, attempt, output_tokens)
         return held
 
     def _refuse_unknown(self, attempt_id: str) -> None:

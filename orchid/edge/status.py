@@ -20,6 +20,7 @@ async def status_of(service: Service, sync: Sync, telemetry: Telemetry) -> dict[
         "open_sequences": service.requests.open_sequences(),
         "resting": len(service.requests.resting),
         "deferred": len(service.requests.deferred),
+        "decided_twice": _beside(service),
         **await _records(service, telemetry),
     }
 
@@ -35,6 +36,12 @@ def _bundle(sync: Sync) -> dict[str, Any]:
         "candidate": active.candidate.digest if active and active.candidate else None,
         "refused": refused,
     }
+
+
+def _beside(service: Service) -> dict[str, Any]:
+    """What a candidate is asked or enforced for, and what of it is yet to be read and sent."""
+    shadow = service.shadow
+    return {"mode": shadow.mode, "noted": shadow.noted, "lines_waiting": len(shadow.lines.waiting)}
 
 
 def _pool(pool: Pool, service: Service) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Telemetry:
             return True
         if not answer.is_success:
             self.last_problem = f"answered {answer.status_code}: {answer.text[:200]}"
-            self._asked_to_wait_s = _wait_of(answer)
+            self._asked_to_wait_s = wait_of(answer)
             return False
         await self._done(batch, lost=0)
         self.last_problem = None
@@ -120,7 +120,7 @@ class Telemetry:
         }
 
 
-def _wait_of(answer: httpx.Response) -> float:
+def wait_of(answer: httpx.Response) -> float:
     """Seconds of Retry-After; what is no number of them asks for nothing."""
     asked = answer.headers.get("Retry-After", "")
     return min(float(asked), LONGEST_WAIT_S) if asked.isascii() and asked.isdigit() else 0.0

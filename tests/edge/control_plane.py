@@ -17,6 +17,7 @@ from starlette.routing import Route
 from orchid.engine.document.load import load_document
 from orchid.engine.wire.bundle import Bundle, Generation, Generations, etag_of, public_jwk, sign
 from orchid.engine.wire.records import RequestRecord, parse_ndjson
+from orchid.engine.wire.shadow import ShadowRecord, parse_shadows
 from tests.small_policy import small_document
 
 PRODUCT = "orchid-small"
@@ -50,6 +51,7 @@ class ControlPlane:
         self.token: str | None = None
         self.activations: list[dict[str, Any]] = []
         self.batches: dict[str, bytes] = {}
+        self.shadow_batches: dict[str, bytes] = {}
         self.headers: list[dict[str, str]] = []
         self.tags: list[str | None] = []
         self.ingest_status = 202
@@ -67,6 +69,12 @@ class ControlPlane:
     @property
     def records(self) -> list[RequestRecord]:
         parsed = [parse_ndjson(body) for body in self.batches.values()]
+        assert not any(batch.rejected for batch in parsed)
+        return [record for batch in parsed for _, record in batch.records]
+
+    @property
+    def shadows(self) -> list[ShadowRecord]:
+        parsed = [parse_shadows(body) for body in self.shadow_batches.values()]
         assert not any(batch.rejected for batch in parsed)
         return [record for batch in parsed for _, record in batch.records]
 
@@ -110,6 +118,7 @@ class ControlPlane:
                 Route(f"{base}/bundle", self._bundle),
                 Route(f"{base}/activations", self._activation, methods=["POST"]),
                 Route("/api/v1/ingest/requests", self._ingest, methods=["POST"]),
+                Route("/api/v1/ingest/shadow", self._shadow, methods=["POST"]),
             ]
         )
 
@@ -146,6 +155,12 @@ class ControlPlane:
         if self.ingest_status == 202:
             self.batches[request.headers["Batch-Id"]] = await request.body()
             self.headers.append(dict(request.headers))
+        self._pulse()
+        return Response(status_code=self.ingest_status, headers=self.ingest_headers)
+
+    async def _shadow(self, request: Request) -> Response:
+        if self.ingest_status == 202:
+            self.shadow_batches[request.headers["Batch-Id"]] = await request.body()
         self._pulse()
         return Response(status_code=self.ingest_status, headers=self.ingest_headers)
 

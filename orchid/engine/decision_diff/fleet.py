@@ -23,13 +23,18 @@ def idle_fleet(policy: CompiledPolicy, slots: int | None = None) -> AdmissionSta
 
     No breaker and no adaptive limit: what they go by is not in the records.
     """
-    pool, state = policy.pool, AdmissionState()
-    ready = [
+    state = AdmissionState()
+    state.replace_pools(declared_replicas(policy, slots), 0.0)
+    return state
+
+
+def declared_replicas(policy: CompiledPolicy, slots: int | None = None) -> list[Ready]:
+    """What the replicas of the document's fleet would say of themselves."""
+    pool = policy.pool
+    return [
         Ready(pool, f"{pool}-{number}", slots or policy.knee, frozenset(routes), devices=1)
         for number, routes in enumerate(routes_by_device(policy.document), start=1)
     ]
-    state.replace_pools(ready, 0.0)
-    return state
 
 
 def routes_by_device(document: PolicyDocument) -> list[list[str]]:
