@@ -12,6 +12,7 @@ from gates.selectors.evidence import evidence_digest, items_for, manifests_of
 from gates.selectors.proposed import After, as_measured, as_predicted, mix_cells, recorded
 from gates.selectors.verdicts import Figures, figures, figures_in, latest
 from gates.states import Metric
+from ingest.models import RequestRow
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import decimal_text
 from orchid.engine.segments import where_key
@@ -23,7 +24,11 @@ from policies.selectors import document_of
 
 @dataclass(frozen=True)
 class Traded:
-    """One figure before and after, as decimal text in its unit; `how` is where `after` is from."""
+    """One figure before and after, as decimal text in its unit; `how` is where `after` is from.
+
+    `of_live` is what the same method tells of the live generation, whose measured figure is
+    `before`: how far off the method is. None where `after` was measured, or nothing can be told.
+    """
 
     metric: str
     label: str
@@ -33,6 +38,7 @@ class Traded:
     bound: str
     kind: str
     how: str
+    of_live: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,11 +82,12 @@ def predicted(product: Product, revision: Revision, base_window: Window | None) 
     served = prediction.routed(document, sample)
     own = figures(product, revision.digest)
     after = as_measured(own) if own else as_predicted(product, document, base, served)
+    of_live = None if own or base is None else _told_of_live(product, base, sample)
     segments = _segments(product, document, base, served, own)
     return Trade(
         digest=revision.digest,
         base={"digest": base.digest, **base.measured_on} if base else None,
-        figures=_figures(document, base, after),
+        figures=_figures(document, base, after, of_live),
         segments=segments,
         evidence_digest=evidence_digest(items_for(product, manifests_of(document).values())),
         notes=_notes(base, own, len(sample), len(served)),
@@ -90,6 +97,14 @@ def predicted(product: Product, revision: Revision, base_window: Window | None) 
 def _measured(window: Window | None) -> Figures | None:
     evaluation = latest(window) if window else None
     return figures_in(window, evaluation) if window and evaluation else None
+
+
+def _told_of_live(
+    product: Product, base: Figures, sample: Sequence[tuple[float, RequestRow]]
+) -> After:
+    """The method of the prediction on what is live, where the truth is known."""
+    document = document_of(base.digest)
+    return as_predicted(product, document, base, prediction.routed(document, sample))
 
 
 def _segments(
@@ -117,18 +132,26 @@ _PLACES = {"utility": 4, "completion_p95_ms": 1, "cost_per_success_usd": 10, "at
 Values = dict[str, float | Decimal | None]
 
 
-def _figures(document: PolicyDocument, base: Figures | None, after: After) -> list[Traded]:
+def _figures(
+    document: PolicyDocument, base: Figures | None, after: After, of_live: After | None
+) -> list[Traded]:
     limits = bounds(document)
     old = (
         _values(base.utility, base.p95_ms, base.cost_per_success_usd, base.attainment)
         if base
         else {}
     )
-    new = _values(after.utility, after.p95_ms, after.cost_usd, after.attainment)
+    new, told = _values_of(after), _values_of(of_live) if of_live else {}
     return [
-        _traded(Metric(metric), old.get(metric), new[metric], limits[metric], after)
+        _traded(
+            Metric(metric), (old.get(metric), new[metric], told.get(metric)), limits[metric], after
+        )
         for metric in _PLACES
     ]
+
+
+def _values_of(after: After) -> Values:
+    return _values(after.utility, after.p95_ms, after.cost_usd, after.attainment)
 
 
 def _values(
@@ -149,13 +172,9 @@ def bounds(document: PolicyDocument) -> dict[str, str]:
 
 
 def _traded(
-    metric: Metric,
-    before: float | Decimal | None,
-    value: float | Decimal | None,
-    bound: str,
-    after: After,
+    metric: Metric, values: tuple[float | Decimal | None, ...], bound: str, after: After
 ) -> Traded:
-    old, new = _rounded(metric, before), _rounded(metric, value)
+    old, new, told = (_rounded(metric, value) for value in values)
     change = None if old is None or new is None else decimal_text(new - old)
     return Traded(
         metric=metric.value,
@@ -166,6 +185,7 @@ def _traded(
         bound=bound,
         kind=after.kind,
         how=after.hows[metric],
+        of_live=None if told is None else decimal_text(told),
     )
 
 
