@@ -24,12 +24,14 @@ class Credential(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    # A newer one of the same name took over; until it expires this one still counts.
+    superseded_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["product_slug", "kind", "name"],
-                condition=Q(revoked_at__isnull=True),
+                condition=Q(revoked_at__isnull=True, superseded_at__isnull=True),
                 name="one_live_credential_by_name",
             )
         ]

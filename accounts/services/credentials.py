@@ -19,7 +19,6 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-@transaction.atomic
 def issue_credential(
     actor: Actor,
     *,
@@ -30,10 +29,37 @@ def issue_credential(
     expires_at: datetime | None = None,
 ) -> tuple[Credential, str]:
     """A new credential and its token, which is shown this once and never again."""
+    token = f"orc_{kind}_{secrets.token_urlsafe(32)}"
+    prefix = token[: len(f"orc_{kind}_") + 4]
+    credential = store_credential(
+        actor,
+        kind=kind,
+        name=name,
+        product_slug=product_slug,
+        owner=owner,
+        expires_at=expires_at,
+        shown=token_hash(token),
+        prefix=prefix,
+    )
+    return credential, token
+
+
+@transaction.atomic
+def store_credential(
+    actor: Actor,
+    *,
+    kind: str,
+    name: str,
+    product_slug: str,
+    owner: User,
+    expires_at: datetime | None,
+    shown: str,
+    prefix: str,
+) -> Credential:
+    """A credential that is known by `shown`: a token's hash, or what stands for a certificate."""
     require(actor, Permission.ADMINISTER, product_slug)
     if kind not in MACHINES:
         raise BadInput("unknown_kind", f"A credential is one of {', '.join(MACHINES)}.")
-    token = f"orc_{kind}_{secrets.token_urlsafe(32)}"
     try:
         with transaction.atomic():
             credential = Credential.objects.create(
@@ -42,8 +68,8 @@ def issue_credential(
                 product_slug=product_slug,
                 owner=owner,
                 expires_at=expires_at,
-                token_hash=token_hash(token),
-                prefix=token[: len(f"orc_{kind}_") + 4],
+                token_hash=shown,
+                prefix=prefix,
             )
     except IntegrityError as error:
         raise Conflict(
@@ -55,9 +81,9 @@ def issue_credential(
         "credential.issued",
         product=product_slug,
         obj=("credential", credential.pk),
-        data={"kind": kind, "name": name, "owner": owner.username},
+        data={"kind": kind, "name": name, "owner": owner.username, "prefix": prefix},
     )
-    return credential, token
+    return credential
 
 
 @transaction.atomic

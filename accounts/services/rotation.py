@@ -1,0 +1,69 @@
+"""A new token for a machine that goes on, while the old one still counts for a while."""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.guard import Actor, Permission, require
+from accounts.models import Credential
+from accounts.services.audit import record
+from accounts.services.credentials import issue_credential, revoke_credential
+from controlplane.errors import Conflict, NotFound
+
+LONGEST_OVERLAP = timedelta(days=30)
+
+
+@transaction.atomic
+def rotate_credential(
+    actor: Actor, credential_id: int, product_slug: str, overlap: timedelta, reason: str
+) -> tuple[Credential, str]:
+    """A newer credential of the same kind, name and owner, and its token, shown this once.
+
+    The older one ends after the overlap, or when it would have ended anyway. At most two count: an
+    even older one of that name is revoked at once.
+    """
+    require(actor, Permission.ADMINISTER, product_slug)
+    older = _rotatable(credential_id, product_slug)
+    _end_superseded(actor, older, reason)
+    now = timezone.now()
+    ends_at = now + min(max(overlap, timedelta(0)), LONGEST_OVERLAP)
+    lifetime = older.expires_at - older.created_at if older.expires_at else None
+    older.superseded_at = now
+    older.expires_at = min(older.expires_at or ends_at, ends_at)
+    older.save(update_fields=["superseded_at", "expires_at"])
+    newer, token = issue_credential(
+        actor,
+        kind=older.kind,
+        name=older.name,
+        product_slug=product_slug,
+        owner=older.owner,
+        expires_at=now + lifetime if lifetime else None,
+    )
+    record(
+        actor,
+        "credential.rotated",
+        product=product_slug,
+        obj=("credential", newer.pk),
+        reason=reason,
+        data={"name": older.name, "older": older.pk, "ends_at": older.expires_at.isoformat()},
+    )
+    return newer, token
+
+
+def _rotatable(credential_id: int, product_slug: str) -> Credential:
+    rows = Credential.objects.select_for_update(of=("self",)).select_related("owner")
+    found = rows.filter(pk=credential_id, product_slug=product_slug).first()
+    if found is None:
+        raise NotFound("not_found", f"{product_slug} has no such credential.")
+    if found.revoked_at or found.superseded_at:
+        raise Conflict("credential_over", f"{found.name} has a newer credential, or none at all.")
+    return found
+
+
+def _end_superseded(actor: Actor, of: Credential, reason: str) -> None:
+    same = Credential.objects.filter(
+        product_slug=of.product_slug, kind=of.kind, name=of.name, revoked_at=None
+    )
+    for pk in same.exclude(superseded_at=None).values_list("pk", flat=True):
+        revoke_credential(actor, pk, reason, of.product_slug)
