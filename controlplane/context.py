@@ -32,6 +32,8 @@ BELONGS = {
     "gates:decision_diff": "releases:proposals",
     "releases:rollout": "releases:overview",
     "releases:rollback": "releases:overview",
+    "releases:reconciliation": "releases:edges",
+    "releases:release-pool": "releases:edges",
 }
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from releases.api import edges, proposals, publications, rollouts
+from releases.api import edges, proposals, publications, reconciliation, rollbacks, rollouts
 
 PRODUCT = "products/<slug:slug>"
 
@@ -16,8 +16,13 @@ api_urlpatterns: list[URLPattern] = [
     path("proposals/<int:pk>/withdraw", proposals.Withdraw.as_view()),
     path(f"{PRODUCT}/publications", publications.Publications.as_view()),
     path("publications", publications.Publications.as_view()),
-    path(f"{PRODUCT}/rollbacks", publications.Rollbacks.as_view()),
-    path("rollbacks", publications.Rollbacks.as_view()),
+    path(f"{PRODUCT}/rollbacks", rollbacks.Rollbacks.as_view()),
+    path("rollbacks", rollbacks.Rollbacks.as_view()),
+    path(f"{PRODUCT}/rollback-readiness", rollbacks.RollbackReadiness.as_view()),
+    path(f"{PRODUCT}/drills", rollbacks.Drills.as_view()),
+    path("drills/<int:pk>", rollbacks.DrillDetail.as_view()),
+    path(f"{PRODUCT}/reconciliation", reconciliation.Reconciliation.as_view()),
+    path(f"{PRODUCT}/pool-releases", reconciliation.PoolReleases.as_view()),
     path(f"{PRODUCT}/edges", edges.Edges.as_view()),
     path("edges", edges.Edges.as_view()),
     path("rollouts", rollouts.Rollouts.as_view()),

@@ -36,6 +36,18 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(max_length=5000, widget=forms.Textarea(attrs={"rows": 3}))
 
 
+class RollbackForm(ReasonForm):
+    """A reason, and the content that was live on the page that the click was made on."""
+
+    leaves = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
+
+
+class ReleaseForm(ReasonForm):
+    """Whose pool is let go, and why."""
+
+    digest = forms.CharField(max_length=80, widget=forms.HiddenInput)
+
+
 class FirstForm(forms.Form):
     """The generation that a product begins with, and why."""
 

@@ -32,12 +32,6 @@ class NewVote(Moved):
     bound_digest = serializers.CharField(max_length=80)
 
 
-class NewRollback(serializers.Serializer[Any]):
-    product = serializers.SlugField(required=False)
-    reason = serializers.CharField(max_length=5000)
-    to = serializers.IntegerField(min_value=1, required=False, default=None)
-
-
 class VoteOut(serializers.ModelSerializer[Vote]):
     user = serializers.CharField(source="user.username")
 

@@ -107,6 +107,19 @@ class DrillState(TextChoices):
         return _DRILL_BADGES[self]
 
 
+class Readiness(TextChoices):
+    """Whether a rollback could serve at once, the worst first: what isn't known isn't ready."""
+
+    NOT_READY = "not_ready", "Not ready"
+    UNKNOWN = "unknown", "Not known"
+    READY = "ready", "Ready"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows it."""
+        return _READINESS_BADGES[self]
+
+
 class PoolRole(TextChoices):
     """What a pool is to a product; it is let go by an act, never by leaving a list."""
 
@@ -187,4 +200,9 @@ _POOL_BADGES = {
     PoolRole.CANDIDATE: "badge badge--inconclusive",
     PoolRole.DRAINING: "badge badge--inconclusive",
     PoolRole.UNKNOWN: "badge badge--fail",
+}
+_READINESS_BADGES = {
+    Readiness.NOT_READY: "badge badge--fail",
+    Readiness.UNKNOWN: "badge badge--no-data",
+    Readiness.READY: "badge badge--pass",
 }

@@ -2,7 +2,15 @@
 
 from django.urls import URLPattern, path
 
-from releases.views import edges, overview, proposals, publications, rollout
+from releases.views import (
+    edges,
+    overview,
+    proposals,
+    publications,
+    reconciliation,
+    rollback,
+    rollout,
+)
 
 app_name = "releases"
 urlpatterns: list[URLPattern] = [
@@ -21,5 +29,8 @@ urlpatterns: list[URLPattern] = [
     path("rollout/<int:pk>/advance", rollout.advance, name="advance"),
     path("rollout/<int:pk>/pause", rollout.pause, name="pause"),
     path("rollout/<int:pk>/resume", rollout.resume, name="resume"),
-    path("rollback/", publications.rollback, name="rollback"),
+    path("rollback/", rollback.rollback, name="rollback"),
+    path("rollback/drill", rollback.drill, name="drill"),
+    path("reconciliation/", reconciliation.reconciliation, name="reconciliation"),
+    path("reconciliation/release", reconciliation.release, name="release-pool"),
 ]

@@ -33,6 +33,12 @@ def visible(request: Request, slug: str | None) -> list[Product]:
     return list(products(products_with(actor, Permission.VIEW)))
 
 
+def one_product(request: Request, slug: str) -> Product:
+    """The product of an address; unseen is not there."""
+    require(actor_of(request), Permission.VIEW, slug)
+    return product_by_slug(slug)
+
+
 def named_product(request: Request, slug: str | None, data: dict[str, Any]) -> Product:
     """The product of a write, by address or in the body; unseen is not there."""
     named = slug or data.get("product")

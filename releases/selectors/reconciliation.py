@@ -7,6 +7,7 @@ from functools import cached_property
 
 from django.utils import timezone
 
+from controlplane.errors import NotFound
 from gates.models import Window
 from gates.selectors.evidence import manifests_of
 from gates.selectors.periods import counted_until
@@ -55,16 +56,11 @@ class Blocker:
 
 
 @dataclass(frozen=True)
-class ManifestHeld:
-    """One route's manifest of a generation, with the attempts that run under it by edge."""
+class Pinned:
+    """One route's manifest of a generation; two routes may have the same."""
 
     route: str
     digest: str
-    by_edge: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        return sum(self.by_edge.values())
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ class PoolFact:
     pool: str
     role: PoolRole
     holdings: list[Holding]
-    manifests: list[ManifestHeld]
+    manifests: list[Pinned]
     settled_at: datetime | None
     release: PoolRelease | None
     blockers: list[Blocker]
@@ -86,6 +82,12 @@ class PoolFact:
     @property
     def open_sequences(self) -> int:
         return sum(one.sequences for one in self.holdings)
+
+    @property
+    def rows(self) -> list[tuple[Holding, list[int]]]:
+        """Each edge with its attempts under each manifest, in the manifests' order."""
+        pinned = [one.digest for one in self.manifests]
+        return [(one, [one.manifests.get(digest, 0) for digest in pinned]) for one in self.holdings]
 
     @property
     def unclear(self) -> list[Holding]:
@@ -101,6 +103,14 @@ def pool_facts(product: Product, now: datetime | None = None) -> list[PoolFact]:
     """Every pool of the newest publication, and what runs under a digest that it doesn't name."""
     current = Publication.objects.filter(product=product).order_by("-number").first()
     return [] if current is None else _Ledger(product, current, now or timezone.now()).facts()
+
+
+def pool_fact(product: Product, digest: str, now: datetime | None = None) -> PoolFact:
+    """The pool of one generation. Raises NotFound where none is kept."""
+    for fact in pool_facts(product, now):
+        if fact.digest == digest:
+            return fact
+    raise NotFound("not_found", f"No pool is kept for {digest or 'no digest'}.")
 
 
 def holdings(product: Product, digests: set[str], now: datetime) -> dict[str, list[Holding]]:
@@ -168,7 +178,7 @@ class _Ledger:
             pool=self.current.pools.get(digest, ""),
             role=self._role(digest, release is not None),
             holdings=held,
-            manifests=_manifests(digest, held) if revision else [],
+            manifests=_manifests(digest) if revision else [],
             settled_at=self.settled.get(digest),
             release=release,
             blockers=list(self._blockers(digest)),
@@ -263,14 +273,6 @@ def _digests_heard(product: Product) -> set[str]:
     return {digest for report in reports for digest, count in report.items() if count}
 
 
-def _manifests(digest: str, held: list[Holding]) -> list[ManifestHeld]:
-    """The manifests that the document pins, each with what runs under it; two routes may share."""
-    return [
-        ManifestHeld(route, manifest, _by_edge(manifest, held))
-        for route, manifest in sorted(manifests_of(document_of(digest)).items())
-    ]
-
-
-def _by_edge(manifest: str, held: list[Holding]) -> dict[str, int]:
-    counts = {one.edge: one.manifests.get(manifest, 0) for one in held}
-    return {edge: count for edge, count in counts.items() if count}
+def _manifests(digest: str) -> list[Pinned]:
+    found = manifests_of(document_of(digest))
+    return [Pinned(route, manifest) for route, manifest in sorted(found.items())]

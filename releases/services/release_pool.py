@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
-from controlplane.errors import BadInput, Conflict, NotFound
+from controlplane.errors import BadInput, Conflict
 from policies.models import Product
 from releases.lifecycle import lock_product
 from releases.models import PoolRelease
-from releases.selectors.reconciliation import PoolFact, pool_facts
+from releases.selectors.reconciliation import PoolFact, pool_fact
 from releases.services.issue import latest
 
 
@@ -29,19 +29,12 @@ def release_pool(
     at = now or timezone.now()
     with transaction.atomic():
         locked = lock_product(product.pk)
-        fact = _found(locked, digest, at)
+        fact = pool_fact(locked, digest, at)
         if fact.release is not None:
             return fact.release, False
         if fact.blockers:
             raise _refused(fact)
         return _released(actor, locked, fact, reason.strip(), at), True
-
-
-def _found(product: Product, digest: str, now: datetime) -> PoolFact:
-    for fact in pool_facts(product, now):
-        if fact.digest == digest:
-            return fact
-    raise NotFound("not_found", f"No pool is kept for {digest}.")
 
 
 def _refused(fact: PoolFact) -> Conflict:

@@ -18,11 +18,12 @@ def expected_of(server: TritonServer) -> list[Expected]:
     for role in ROLES:
         digest = told.get(role)
         if digest and server.pool in ("", told.get("pools", {}).get(digest, "")):
-            found += _routes(server, digest, role)
+            found += expected_routes(server, digest, role)
     return found
 
 
-def _routes(server: TritonServer, digest: str, role: str) -> list[Expected]:
+def expected_routes(server: TritonServer, digest: str, role: str) -> list[Expected]:
+    """The routes of one generation, whether or not it is served now."""
     document, mapped = document_of(digest), _mapped(server)
     return [
         Expected(digest, role, route, frozenset({route, *mapped[route]}), document)
