@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 
+from accounts.certificates import certificate_shown
 from accounts.models import Credential
 from accounts.services import token_hash
 
@@ -30,22 +32,33 @@ class MachinePrincipal:
 
 def credential_for(token: str) -> Credential | None:
     """The live credential of a token; None when unknown, expired or revoked."""
+    return credential_shown(token_hash(token))
+
+
+def credential_shown(shown: str) -> Credential | None:
+    """The live credential behind a token's hash, or behind what stands for a certificate."""
     return (
         Credential.objects.select_related("owner")
         .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now()))
-        .filter(token_hash=token_hash(token), revoked_at__isnull=True, owner__is_active=True)
+        .filter(token_hash=shown, revoked_at__isnull=True, owner__is_active=True)
         .first()
     )
 
 
 class TokenAuthentication(BaseAuthentication):
-    """A bearer token that isn't ours is left to other schemes; one of ours must be live."""
+    """A bearer token that isn't ours is left to other schemes; one of ours must be live.
+
+    Without a token, a client certificate that a trusted proxy verified counts as well.
+    """
 
     def authenticate(self, request: Any) -> tuple[MachinePrincipal, Credential] | None:
         scheme, _, token = get_authorization_header(request).decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer":
+        if scheme.lower() == "bearer":
+            credential = credential_for(token.strip())
+        elif shown := certificate_shown(request.headers, settings.EDGES.proxy_secret):
+            credential = credential_shown(shown)
+        else:
             return None
-        credential = credential_for(token.strip())
         if credential is None:
             raise AuthenticationFailed("This token is unknown, expired or revoked.")
         return MachinePrincipal(credential), credential

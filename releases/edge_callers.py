@@ -8,23 +8,13 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from hmac import compare_digest
-from re import compile as pattern
-from urllib.parse import unquote
 
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.x509 import load_pem_x509_certificate
 from starlette.datastructures import Headers
 
+from accounts.certificates import certificate_shown
 from releases.edge_store import Caller, EdgeStore
 
 BELIEVED_S = 60.0  # a bound on memory, not on revocation: that one is told at once
-CERTIFICATE = "Orchid-Client-Certificate"
-PROXY_SECRET = "Orchid-Proxy-Secret"  # noqa: S105 - the name of a header
-#: Envoy's and HAProxy's ways of naming a certificate by the SHA-256 of its DER form.
-FINGERPRINT = pattern(r"(?:^|[;,])\s*(?:Hash=)?\"?([0-9A-Fa-f]{64})\"?\s*(?:$|[;,])")
-FINGERPRINT_MARK = "cert:"
-KEPT_OF_FINGERPRINT = 59  # with the mark as long as a token's hash, and never equal to one
 
 
 @dataclass(frozen=True)
@@ -83,32 +73,8 @@ def is_live(caller: Caller) -> bool:
 
 
 def shown_by(headers: Headers, proxy_secret: str) -> str | None:
-    """What is to be looked up: the hash of a bearer token, or the mark of a certificate.
-
-    A certificate counts only beside the secret that the proxy shares with us; without one in our
-    settings no certificate counts at all.
-    """
+    """What is to be looked up: the hash of a bearer token, or what stands for a certificate."""
     scheme, _, token = headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return sha256(token.strip().encode()).hexdigest()
-    given = headers.get(PROXY_SECRET, "")
-    if not proxy_secret or not compare_digest(given.encode(), proxy_secret.encode()):
-        return None
-    fingerprint = fingerprint_of(headers.get(CERTIFICATE, ""))
-    return marked(fingerprint) if fingerprint else None
-
-
-def marked(fingerprint: str) -> str:
-    """How a certificate stands where tokens have their hash: no token's hash can equal it."""
-    return FINGERPRINT_MARK + fingerprint.lower()[:KEPT_OF_FINGERPRINT]
-
-
-def fingerprint_of(given: str) -> str | None:
-    """SHA-256 of a certificate: bare, as `Hash=` of Envoy's header, or of nginx's escaped PEM."""
-    if "BEGIN%20CERTIFICATE" in given or "BEGIN CERTIFICATE" in given:
-        try:
-            return load_pem_x509_certificate(unquote(given).encode()).fingerprint(SHA256()).hex()
-        except ValueError:
-            return None
-    found = FINGERPRINT.search(given)
-    return found[1].lower() if found else None
+    return certificate_shown(headers, proxy_secret)
