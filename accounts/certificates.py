@@ -21,7 +21,7 @@ _NAMED = re.compile(r"(?:^|[;,])\s*(?:Hash=)?\"?([0-9A-Fa-f]{64})\"?\s*(?:$|[;,]
 
 
 def certificate_shown(headers: Mapping[str, str], secret: str) -> str | None:
-    """What stands for the verified certificate of a request; None where there is none to believe."""
+    """What stands for the verified certificate of a request, if there is one to believe."""
     given = headers.get(PROXY_SECRET, "")
     if not secret or not compare_digest(given.encode(), secret.encode()):
         return None

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from policies.models import Product
-from releases.models import Activation, Edge, Publication
+from releases.models import Activation, Alarm, Edge, Publication
+from releases.selectors.traffic import Carrier, Share, shares
 from releases.states import ActivationState
 
 SILENT_AFTER = timedelta(seconds=45)  # a long poll returns within 30 s; the rest is a slow network
@@ -26,11 +28,14 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class EdgeFact:
-    """One line of the Edges page."""
+    """One line of the Edges page. `share` is a part of the traffic, `declared_share` a weight."""
 
     name: str
     share: float
+    share_is_measured: bool
+    declared_share: float
     wanted: int | None
+    downloaded: int | None
     active: int | None
     standing: Standing
     reason: str
@@ -60,9 +65,18 @@ def edge_facts(
 ) -> list[EdgeFact]:
     """Every edge in service, by name, against the publication that it is wanted on."""
     now = now or timezone.now()
-    edges = Edge.objects.filter(product=product, retired_at=None).select_related("seen")
+    edges = list(_in_service(product).select_related("seen", "credential"))
     answers = _answers(wanted)
-    return [_fact(edge, wanted, answers.get(edge.pk), now) for edge in edges]
+    carriers = [
+        Carrier(edge.pk, edge.credential.name, edge.share, is_silent(edge, now)) for edge in edges
+    ]
+    parts = shares(product, carriers, now)
+    return [_fact(edge, wanted, answers.get(edge.pk), parts[edge.pk], now) for edge in edges]
+
+
+def alarms(product: Product) -> list[Alarm]:
+    """What is wrong with the product's edges and isn't over, the oldest first."""
+    return list(Alarm.objects.filter(product=product, until=None).order_by("since"))
 
 
 def acknowledgement(
@@ -70,14 +84,13 @@ def acknowledgement(
 ) -> Acknowledgement:
     """The share of traffic on a publication; `reached_at` is when the required share was complete.
 
-    Shares are weights: they count relative to the sum over the product's edges in service.
+    Shares are of the traffic that was measured of late, where there is any.
     """
     facts = edge_facts(product, publication, now)
-    total = sum(fact.share for fact in facts)
     reached_at, share = None, 0.0
     active = [fact for fact in facts if fact.standing == Standing.ACTIVE and fact.activated_at]
     for fact in sorted(active, key=lambda fact: fact.activated_at or publication.published_at):
-        share += fact.share / total
+        share += fact.share
         if reached_at is None and share >= required - 1e-9:
             reached_at = fact.activated_at
     missing = [fact for fact in facts if fact.standing != Standing.ACTIVE]
@@ -87,10 +100,20 @@ def acknowledgement(
 def open_sequences(product: Product) -> dict[str, int]:
     """Sequences still running, by the digest they began under, summed over the edges."""
     total: dict[str, int] = {}
-    for edge in Edge.objects.filter(product=product, retired_at=None).select_related("seen"):
+    for edge in _in_service(product).select_related("seen"):
         for digest, count in _reported(edge).items():
             total[digest] = total.get(digest, 0) + count
     return total
+
+
+def is_silent(edge: Edge, now: datetime) -> bool:
+    """Whether nothing was heard for longer than an edge ever pauses."""
+    seen = getattr(edge, "seen", None)
+    return now - (seen.at if seen else edge.registered_at) > SILENT_AFTER
+
+
+def _in_service(product: Product) -> QuerySet[Edge]:
+    return Edge.objects.filter(product=product, retired_at=None)
 
 
 def _answers(wanted: Publication | None) -> dict[int, dict[str, Activation]]:
@@ -103,7 +126,11 @@ def _answers(wanted: Publication | None) -> dict[int, dict[str, Activation]]:
 
 
 def _fact(
-    edge: Edge, wanted: Publication | None, answers: dict[str, Activation] | None, now: datetime
+    edge: Edge,
+    wanted: Publication | None,
+    answers: dict[str, Activation] | None,
+    share: Share,
+    now: datetime,
 ) -> EdgeFact:
     seen = getattr(edge, "seen", None)
     yes = (answers or {}).get(ActivationState.ACTIVE)
@@ -112,8 +139,11 @@ def _fact(
     standing = _standing(edge, wanted, yes is not None, no is not None, now)
     return EdgeFact(
         name=edge.name,
-        share=edge.share,
+        share=share.of_traffic,
+        share_is_measured=share.is_measured,
+        declared_share=edge.share,
         wanted=wanted.number if wanted else None,
+        downloaded=seen.downloaded_publication if seen else None,
         active=active,
         standing=standing,
         reason=_reason(standing, no, wanted),
@@ -128,9 +158,9 @@ def _standing(
     edge: Edge, wanted: Publication | None, accepted: bool, refused: bool, now: datetime
 ) -> Standing:
     """Silence is said first: an edge that isn't heard may run anything by now."""
-    seen = getattr(edge, "seen", None)
-    if now - (seen.at if seen else edge.registered_at) > SILENT_AFTER:
+    if is_silent(edge, now):
         return Standing.SILENT
+    seen = getattr(edge, "seen", None)
     if accepted and seen and wanted and seen.active_publication == wanted.number:
         return Standing.ACTIVE
     if refused:

@@ -1,0 +1,83 @@
+"""Opens an alarm when something is wrong with a product's edges, and closes it when it is over."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from policies.models import Product
+from releases.models import Alarm, Edge, Publication
+from releases.selectors.edges import SILENT_AFTER, EdgeFact, Standing, edge_facts
+from releases.states import AlarmKind
+
+# Edges take a publication within a second, and one that was away within a poll; longer than this,
+# two generations are live because something is wrong.
+SPLIT_AFTER = timedelta(seconds=60)
+NAMED = 10
+
+
+def step(product: Product, publication: Publication, now: datetime) -> None:
+    """What is wrong now, as rows that pages and messages read; the caller holds the product."""
+    wrong = {} if _all_well(product, publication, now) else _wrong(product, publication, now)
+    opened = {alarm.kind: alarm for alarm in Alarm.objects.filter(product=product, until=None)}
+    for kind, text in wrong.items():
+        alarm = opened.pop(kind, None)
+        if alarm is None:
+            Alarm.objects.create(product=product, kind=kind, since=now, text=text)
+        elif alarm.text != text:
+            alarm.text = text
+            alarm.save(update_fields=["text"])
+    for alarm in opened.values():
+        alarm.until = now
+        alarm.save(update_fields=["until"])
+
+
+def _all_well(product: Product, publication: Publication, now: datetime) -> bool:
+    """One count for the usual case, however many edges there are."""
+    edges = Edge.objects.filter(product=product, retired_at=None)
+    well = edges.filter(
+        seen__at__gte=now - SILENT_AFTER, seen__active_publication=publication.number
+    )
+    return edges.count() == well.count()
+
+
+def _wrong(product: Product, publication: Publication, now: datetime) -> dict[AlarmKind, str]:
+    facts = edge_facts(product, publication, now)
+    silent = [fact for fact in facts if fact.standing == Standing.SILENT]
+    refusing = [fact for fact in facts if fact.standing == Standing.REFUSED]
+    found = {}
+    if silent:
+        found[AlarmKind.SILENT] = f"Nothing is heard from {_names(silent)}."
+    if refusing:
+        reason = f"{refusing[0].name} says: {refusing[0].reason}"
+        found[AlarmKind.REFUSING] = (
+            f"Publication {publication.number} is refused by {_names(refusing)}. {reason}"
+        )
+    elsewhere = _elsewhere(product, publication, facts)
+    if elsewhere and now - publication.published_at > SPLIT_AFTER:
+        found[AlarmKind.SPLIT_BRAIN] = _split(publication, elsewhere)
+    return found
+
+
+def _elsewhere(
+    product: Product, publication: Publication, facts: Sequence[EdgeFact]
+) -> list[EdgeFact]:
+    """Edges that were last heard to serve other generations than the wanted publication does."""
+    numbers = {fact.active for fact in facts if fact.active not in (None, publication.number)}
+    if not numbers:
+        return []
+    older = Publication.objects.filter(product=product, number__in=numbers)
+    differing = {one.number for one in older if set(one.served) != set(publication.served)}
+    return [fact for fact in facts if fact.active in differing]
+
+
+def _split(publication: Publication, elsewhere: Sequence[EdgeFact]) -> str:
+    still = ", ".join(f"{fact.name} on {fact.active}" for fact in elsewhere[:NAMED])
+    more = f" and {len(elsewhere) - NAMED} more" if len(elsewhere) > NAMED else ""
+    return (
+        f"More than {SPLIT_AFTER.seconds} seconds after publication {publication.number} other "
+        f"generations are still live: {still}{more}."
+    )
+
+
+def _names(facts: Sequence[EdgeFact]) -> str:
+    named = ", ".join(fact.name for fact in facts[:NAMED])
+    return named + (f" and {len(facts) - NAMED} more" if len(facts) > NAMED else "")
