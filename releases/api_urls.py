@@ -28,6 +28,9 @@ api_urlpatterns: list[URLPattern] = [
     path("rollouts", rollouts.Rollouts.as_view()),
     path("rollouts/<int:pk>", rollouts.RolloutDetail.as_view()),
     path("rollouts/<int:pk>/advance", rollouts.Advance.as_view()),
+    path("rollouts/<int:pk>/approve", rollouts.ApproveStage.as_view()),
+    path("rollouts/<int:pk>/hold-back", rollouts.HoldBack.as_view()),
+    path("rollouts/<int:pk>/let-go", rollouts.LetGo.as_view()),
     path("rollouts/<int:pk>/pause", rollouts.Pause.as_view()),
     path("rollouts/<int:pk>/resume", rollouts.Resume.as_view()),
 ]

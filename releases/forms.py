@@ -30,6 +30,12 @@ class MoveForm(forms.Form):
     reason = forms.CharField(required=False, max_length=5000)
 
 
+class SegmentForm(MoveForm):
+    """A gated segment that is to stay behind or to go ahead, and why."""
+
+    segment = forms.CharField(max_length=80)
+
+
 class ReasonForm(forms.Form):
     """A reason for what follows at once."""
 

@@ -39,6 +39,9 @@ class Move(StrEnum):
     EMERGENCY = "emergency"
     OPEN_STAGE = "open_stage"
     ADVANCE = "advance"
+    APPROVE_STAGE = "approve_stage"
+    HOLD_BACK = "hold_back"
+    LET_GO = "let_go"
     COMPLETE = "complete"
     PAUSE = "pause"
     RESUME = "resume"
@@ -83,7 +86,10 @@ PROPOSAL_MOVES: dict[tuple[P, Move], Rule] = {
 
 ROLLOUT_MOVES: dict[tuple[R, Move], Rule] = {
     (R.RUNNING, Move.OPEN_STAGE): Rule(R.RUNNING, Permission.PUBLISH),
+    (R.RUNNING, Move.APPROVE_STAGE): Rule(R.RUNNING, Permission.APPROVE),
     (R.RUNNING, Move.ADVANCE): Rule(R.RUNNING, Permission.PUBLISH),
+    (R.RUNNING, Move.HOLD_BACK): Rule(R.RUNNING, Permission.ROLLBACK),
+    (R.RUNNING, Move.LET_GO): Rule(R.RUNNING, Permission.PUBLISH),
     (R.RUNNING, Move.COMPLETE): Rule(R.COMPLETED, Permission.PUBLISH),
     (R.RUNNING, Move.PAUSE): Rule(R.PAUSED, Permission.ROLLBACK),
     (R.PAUSED, Move.RESUME): Rule(R.RUNNING, Permission.PUBLISH),

@@ -6,6 +6,8 @@ from rest_framework import serializers
 
 from releases.models import Proposal, Publication, Rollout, Vote
 from releases.selectors.edges import EdgeFact
+from releases.selectors.exposure import Exposed
+from releases.selectors.progress import Condition, Lane
 from releases.services.binding import bound_digest
 from releases.states import Choice
 
@@ -22,6 +24,12 @@ class Moved(serializers.Serializer[Any]):
 
     expected_version = serializers.IntegerField(min_value=1, required=False, default=None)
     reason = serializers.CharField(max_length=5000, required=False, default="")
+
+
+class SegmentMoved(Moved):
+    """A gated segment that is to stay behind or to go ahead."""
+
+    segment = serializers.CharField(max_length=80)
 
 
 class NewVote(Moved):
@@ -117,9 +125,61 @@ class RolloutOut(serializers.ModelSerializer[Rollout]):
             "version",
             "stage_index",
             "stage_opened_at",
+            "vector",
             "reason",
             "created_at",
             "closed_at",
+        )
+
+
+class ConditionOut(serializers.Serializer[Condition]):
+    name = serializers.CharField()
+    met = serializers.BooleanField()
+    said = serializers.CharField()
+    now = serializers.CharField()
+    asked = serializers.CharField()
+    until = serializers.DateTimeField(allow_null=True)
+
+
+class LaneOut(serializers.Serializer[Lane]):
+    """A segment at a stage of its own; "" is everything else."""
+
+    segment = serializers.CharField(source="place.segment")
+    stage = serializers.IntegerField(source="place.stage")
+    held = serializers.BooleanField(source="place.held")
+    fraction = serializers.FloatField(source="stage.fraction")
+    hold_until = serializers.DateTimeField(allow_null=True)
+    conditions = ConditionOut(many=True)
+
+
+class ExposedOut(serializers.Serializer[Exposed]):
+    """A stratum ("" is all of them): the part planned for the candidate, and what it got."""
+
+    stratum = serializers.CharField()
+    planned = serializers.FloatField(allow_null=True)
+    requests = serializers.IntegerField()
+    of_requests = serializers.IntegerField()
+    by_requests = serializers.FloatField(allow_null=True)
+    teu = serializers.DecimalField(max_digits=None, decimal_places=None)
+    of_teu = serializers.DecimalField(max_digits=None, decimal_places=None)
+    by_teu = serializers.FloatField(allow_null=True)
+
+
+class RolloutDetailOut(RolloutOut):
+    blockers = serializers.ListField(child=serializers.CharField())
+    by_hand = serializers.BooleanField()
+    earliest = serializers.DateTimeField(allow_null=True)
+    segments = LaneOut(many=True)
+    exposure = ExposedOut(many=True)
+
+    class Meta(RolloutOut.Meta):
+        fields = (  # type: ignore[assignment]
+            *RolloutOut.Meta.fields,
+            "blockers",
+            "by_hand",
+            "earliest",
+            "segments",
+            "exposure",
         )
 
 

@@ -1,6 +1,6 @@
 """Windows open when a publication is active and close when the next one is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,11 +19,13 @@ def open_window(
     exposure: float,
     hold_ms: int | None = None,
     accepted: Mapping[str, Any] | None = None,
+    by_segment: Sequence[Mapping[str, Any]] = (),
 ) -> Window:
     """The window of one generation under one publication; opening it twice changes nothing.
 
     A candidate's is a stage, which is watched for `hold_ms` before it may go on and is held to what
     was `accepted` of it (the form is `Window.accepted`'s); an incumbent's is live.
+    `by_segment` has the candidate's part of segments that stand at another stage than the rest.
     """
     is_stage = cohort == "candidate"
     window, opened = Window.objects.get_or_create(
@@ -34,12 +36,13 @@ def open_window(
             "digest": digest,
             "opens_at": opens_at,
             "exposure": exposure,
+            "by_segment": [{"where": s["where"], "fraction": s["fraction"]} for s in by_segment],
             "live_from": None if is_stage else opens_at,
             "hold_until": _held(opens_at, hold_ms) if is_stage else None,
             "accepted": dict(accepted or {}) if is_stage else {},
         },
     )
-    if opened and is_stage and exposure < 1:
+    if opened and is_stage and window.is_split:
         policy = document_of(digest).rollout
         follow_units(product, publication, policy.unit, policy.strata, opens_at)
     return window

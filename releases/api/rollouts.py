@@ -1,5 +1,7 @@
 """Rollouts, for machines."""
 
+from typing import Any
+
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -11,8 +13,9 @@ from accounts.idempotency import idempotent
 from releases import serializers as shapes
 from releases.api.parts import listed, seen_rollout, taken, visible
 from releases.models import Rollout
+from releases.selectors.exposure import exposure
 from releases.selectors.progress import progress
-from releases.services import rollout
+from releases.services import rollout, stage
 from releases.states import OPEN_ROLLOUTS
 
 
@@ -25,13 +28,59 @@ class Rollouts(APIView):
 
 
 class RolloutDetail(APIView):
-    @extend_schema(responses=shapes.RolloutOut)
+    @extend_schema(responses=shapes.RolloutDetailOut)
     def get(self, request: Request, pk: int) -> Response:
-        """The rollout and, while it is open, what keeps it from advancing."""
-        row = seen_rollout(request, pk)
-        is_open = row.state in OPEN_ROLLOUTS
-        blockers = progress(row, timezone.now()).blockers if is_open else []
-        return Response({**shapes.RolloutOut(row).data, "blockers": blockers})
+        """The rollout and, while it is open, where each segment stands and what keeps it there."""
+        row, now = seen_rollout(request, pk), timezone.now()
+        found = progress(row, now) if row.state in OPEN_ROLLOUTS else None
+        lanes: Any = found.lanes if found else []
+        exposed: Any = exposure(row.publication, now) if found else []
+        return Response(
+            {
+                **shapes.RolloutOut(row).data,
+                "blockers": found.blockers if found else [],
+                "by_hand": found.by_hand if found else False,
+                "earliest": found.earliest if found else None,
+                "segments": shapes.LaneOut(lanes, many=True).data,
+                "exposure": shapes.ExposedOut(exposed, many=True).data,
+            }
+        )
+
+
+class ApproveStage(APIView):
+    @extend_schema(request=shapes.Moved, responses=shapes.RolloutOut)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        data = taken(shapes.Moved, request)
+        row, version = seen_rollout(request, pk), data["expected_version"]
+        row = stage.approve_stage(actor_of(request), row, data["reason"], expected_version=version)
+        return Response(shapes.RolloutOut(row).data)
+
+
+class HoldBack(APIView):
+    @extend_schema(request=shapes.SegmentMoved, responses=shapes.RolloutOut)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Keep a gated segment where it stands while everything else goes on."""
+        data = taken(shapes.SegmentMoved, request)
+        row, version = seen_rollout(request, pk), data["expected_version"]
+        row = stage.hold_back(
+            actor_of(request), row, data["segment"], data["reason"], expected_version=version
+        )
+        return Response(shapes.RolloutOut(row).data)
+
+
+class LetGo(APIView):
+    @extend_schema(request=shapes.SegmentMoved, responses=shapes.RolloutOut)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        """Let a gated segment go on by its own verdicts, ahead of the rest or after it."""
+        data = taken(shapes.SegmentMoved, request)
+        row, version = seen_rollout(request, pk), data["expected_version"]
+        row = stage.let_go(
+            actor_of(request), row, data["segment"], data["reason"], expected_version=version
+        )
+        return Response(shapes.RolloutOut(row).data)
 
 
 class Advance(APIView):

@@ -59,7 +59,8 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(
-                        name="releases_one_approval_a_stage", fields=["rollout", "publication"]
+                        name="releases_one_approval_a_person",
+                        fields=["rollout", "publication", "user"],
                     ),
                     models.CheckConstraint(
                         name="releases_stage_approval_reason", condition=~models.Q(reason="")

@@ -76,7 +76,7 @@ class StageApproval(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                name="releases_one_approval_a_stage", fields=["rollout", "publication"]
+                name="releases_one_approval_a_person", fields=["rollout", "publication", "user"]
             ),
             models.CheckConstraint(name="releases_stage_approval_reason", condition=~Q(reason="")),
         ]

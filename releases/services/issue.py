@@ -1,23 +1,26 @@
 """Take the next admission generation number of a product and sign what it serves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
 from django.db.models import F
+from msgspec import UNSET, UnsetType
 
+from orchid.engine.document.operation import Stage
 from orchid.engine.wire.bundle import (
     Bundle,
     BundleVote,
     Exposure,
     Generation,
     Generations,
+    SegmentExposure,
     etag_of,
     sign,
 )
-from orchid.engine.wire.contents import Kind
+from orchid.engine.wire.contents import EarlyStage, Kind
 from policies.models import Product
 from policies.selectors import document_of, revision_by_digest
 from releases.keys import signing_keys
@@ -47,6 +50,8 @@ class Serving:
     candidate: str | None = None
     fraction: float = 0.0
     stage: int = 0
+    by_segment: tuple[Mapping[str, Any], ...] = ()
+    """Segments at another fraction than the rest; the form is `Publication.by_segment`'s."""
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -94,6 +99,7 @@ def issue(
         candidate_digest=serving.candidate,
         fraction=serving.fraction,
         stage=serving.stage,
+        by_segment=list(serving.by_segment),
         pools=pools,
         published_at=now,
         actor=actor,
@@ -167,8 +173,24 @@ def _exposure(product: Product, serving: Serving) -> Exposure | None:
         return None
     rollout = document_of(serving.candidate).rollout
     return Exposure(
-        serving.stage, serving.fraction, serving.candidate, rollout.strata, rollout.unit
+        serving.stage,
+        serving.fraction,
+        serving.candidate,
+        rollout.strata,
+        rollout.unit,
+        by_segment=tuple(map(_segment, serving.by_segment)) or UNSET,
+        kind=_asked_of_edges(rollout.stages[serving.stage]),
     )
+
+
+def _segment(apart: Mapping[str, Any]) -> SegmentExposure:
+    where = {name: tuple(values) for name, values in apart["where"].items()}
+    return SegmentExposure(where, apart["fraction"])
+
+
+def _asked_of_edges(stage: Stage) -> EarlyStage | UnsetType:
+    """What edges do with a candidate that answers nobody; absent where the fraction tells all."""
+    return stage.kind if stage.kind in ("shadow", "hard_limits") else UNSET
 
 
 def _earlier_votes(product: Product, serving: Serving, now_cast: Sequence[Vote]) -> list[Vote]:

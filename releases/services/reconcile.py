@@ -16,6 +16,7 @@ from releases.models import Proposal, Publication, Rollout
 from releases.selectors.edges import acknowledgement
 from releases.selectors.progress import Progress, progress
 from releases.services import reconciliation, resign
+from releases.services.accepted import Bounds, bounds_for
 from releases.services.binding import reopen_if_moved
 from releases.services.expectation import tell_clocks, tell_servers
 from releases.services.issue import latest
@@ -76,12 +77,28 @@ def _open_windows(product: Product, publication: Publication, now: datetime) -> 
         fraction = publication.fraction if is_candidate else 1.0 - publication.fraction
         cohort = "candidate" if is_candidate else "incumbent"
         hold_ms = _hold_ms(publication) if is_candidate else None
-        open_window(product, digest, publication.number, cohort, reached_at, fraction, hold_ms)
+        open_window(
+            product,
+            digest,
+            publication.number,
+            cohort,
+            reached_at,
+            fraction,
+            hold_ms,
+            accepted=_accepted(publication) if is_candidate else None,
+            by_segment=publication.by_segment,
+        )
+
+
+def _accepted(publication: Publication) -> Bounds:
+    """What the approvers of the rollout that this publication is of have signed."""
+    rollout = Rollout.objects.filter(publication=publication).select_related("proposal").first()
+    return bounds_for(rollout, publication) if rollout else {}
 
 
 def _hold_ms(publication: Publication) -> int:
-    stages = document_of(publication.candidate_digest).rollout.stages
-    return stages[publication.stage].hold_ms or 0
+    policy = document_of(publication.candidate_digest).rollout
+    return policy.hold_of(policy.stages[publication.stage]) or 0
 
 
 def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
@@ -92,7 +109,7 @@ def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
     elif rollout.stage_opened_at is None:
         if reached_at is not None:
             open_stage(rollout, reached_at)
-    elif found.blockers or found.by_hand:
+    elif found.waits_for or found.by_hand:
         return
     elif found.is_last:
         complete(rollout, now)

@@ -1,5 +1,7 @@
 """Move a rollout: open its stage's clock, advance, complete, pause, resume."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.utils import timezone
@@ -10,7 +12,14 @@ from gates.services import cite
 from policies.selectors import document_of
 from releases.lifecycle import Change, Move, land
 from releases.models import Rollout
-from releases.selectors.progress import Progress, progress
+from releases.selectors.progress import (
+    Place,
+    Progress,
+    by_segment_of,
+    places,
+    progress,
+    vector_of,
+)
 from releases.services.issue import Serving, issue
 from releases.states import PublicationKind
 
@@ -80,18 +89,26 @@ def _opened(row: Rollout, seen: Rollout, at: datetime) -> Change:
 
 
 def _advanced(row: Rollout, actor: Actor, now: datetime) -> Change:
+    """Everything that may move does so in one publication; what may not stays where it is."""
     found = progress(row, now)
     if found.is_last:
         raise Conflict("last_stage", "This is the last stage; it completes by itself.")
-    if found.blockers:
+    if not found.ready:
         raise Conflict("not_ready", " ".join(found.blockers), blockers=found.blockers)
     _cited(found)
-    return _published(row, row.stage_index + 1, PublicationKind.ADVANCE, actor, "", now)
+    moving = {lane.place.segment for lane in found.ready}
+    stands = [
+        replace(lane.place, stage=lane.place.stage + (lane.place.segment in moving))
+        for lane in found.lanes
+    ]
+    change = _published(row, stands, PublicationKind.ADVANCE, actor, "", now)
+    change.data["segments"] = sorted(filter(None, moving))
+    return change
 
 
 def _completed(row: Rollout, now: datetime) -> Change:
     found = progress(row, now)
-    if not found.is_last or found.blockers:
+    if not found.is_last or found.waits_for:
         raise Conflict("not_ready", " ".join(found.blockers) or "There are stages to come.")
     _cited(found)
     return Change(
@@ -123,20 +140,34 @@ def _restated(
         rollout,
         move,
         actor,
-        lambda row: _published(row, row.stage_index, kind, actor, reason.strip(), now),
+        lambda row: _published(row, places(row), kind, actor, reason.strip(), now),
         expected_version=expected_version,
     )
 
 
 def _published(
-    row: Rollout, index: int, kind: PublicationKind, actor: Actor, reason: str, now: datetime
+    row: Rollout,
+    stands: Sequence[Place],
+    kind: PublicationKind,
+    actor: Actor,
+    reason: str,
+    now: datetime,
 ) -> Change:
-    """Take a number for a stage. Its clock starts again once the edges have acknowledged it."""
-    stage = document_of(row.candidate_digest).rollout.stages[index]
+    """Take a number for where everything stands, the rest first.
+
+    The clock of all starts again once the edges have acknowledged it: what was seen under one
+    publication counts for no other.
+    """
+    document = document_of(row.candidate_digest)
+    index = stands[0].stage
+    fraction = document.rollout.stages[index].fraction
+    apart = by_segment_of(document, stands)
     publication = issue(
         row.product,
         kind,
-        Serving(row.publication.incumbent_digest, row.candidate_digest, stage.fraction, index),
+        Serving(
+            row.publication.incumbent_digest, row.candidate_digest, fraction, index, tuple(apart)
+        ),
         actor=actor.name,
         reason=reason,
         now=now,
@@ -146,9 +177,10 @@ def _published(
             "publication": publication,
             "stage_index": index,
             "stage_opened_at": None,
+            "vector": vector_of(stands),
             "reason": reason,
         },
         reason=reason,
         after=row.candidate_digest,
-        data={"publication": publication.number, "stage": index, "fraction": stage.fraction},
+        data={"publication": publication.number, "stage": index, "fraction": fraction},
     )

@@ -9,13 +9,13 @@ from accounts.guard import Permission, may, page
 from controlplane.errors import NotFound
 from controlplane.web import render_page
 from policies.selectors import product as product_by_slug
-from releases.forms import MoveForm
+from releases.forms import MoveForm, SegmentForm
 from releases.models import Rollout
-from releases.selectors.live import (
-    closed_rollouts,
-    open_rollout,
-)
+from releases.selectors.exposure import exposure, exposure_table
+from releases.selectors.live import closed_rollouts, open_rollout
+from releases.selectors.rollout_moves import moves_of
 from releases.services import rollout as moves
+from releases.services import stage
 from releases.views.checks import checked
 
 
@@ -23,14 +23,17 @@ from releases.views.checks import checked
 @require_safe
 def rollout(request: HttpRequest, slug: str) -> HttpResponse:
     """The rollout under way: stage, hold, gates, and what keeps it; and the ended ones."""
-    product = product_by_slug(slug)
+    product, now = product_by_slug(slug), timezone.now()
     actor = request.actor  # type: ignore[attr-defined]
+    fact = open_rollout(product, now)
     context = {
         "product": product,
-        "fact": open_rollout(product, timezone.now()),
+        "fact": fact,
+        "exposure": exposure_table(exposure(fact.rollout.publication, now)) if fact else None,
         "closed": closed_rollouts(product),
         "may_publish": may(actor, Permission.PUBLISH, slug),
         "may_roll_back": may(actor, Permission.ROLLBACK, slug),
+        "moves": moves_of(actor, fact),
     }
     return render_page(request, "releases/rollout.html", "releases/_rollout.html", context)
 
@@ -61,6 +64,38 @@ def advance(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     data = checked(MoveForm(request.POST))
     actor = request.actor  # type: ignore[attr-defined]
     moves.advance(actor, _rollout(slug, pk), expected_version=data["expected_version"])
+    return redirect("releases:rollout", slug=slug)
+
+
+@page(Permission.APPROVE)
+@require_POST
+def approve_stage(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    data = checked(MoveForm(request.POST))
+    actor = request.actor  # type: ignore[attr-defined]
+    version = data["expected_version"]
+    stage.approve_stage(actor, _rollout(slug, pk), data["reason"], expected_version=version)
+    return redirect("releases:rollout", slug=slug)
+
+
+@page(Permission.ROLLBACK)
+@require_POST
+def hold_back(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    data = checked(SegmentForm(request.POST))
+    actor = request.actor  # type: ignore[attr-defined]
+    version, segment = data["expected_version"], data["segment"]
+    row = _rollout(slug, pk)
+    stage.hold_back(actor, row, segment, data["reason"], expected_version=version)
+    return redirect("releases:rollout", slug=slug)
+
+
+@page(Permission.PUBLISH)
+@require_POST
+def let_go(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    data = checked(SegmentForm(request.POST))
+    actor = request.actor  # type: ignore[attr-defined]
+    version, segment = data["expected_version"], data["segment"]
+    row = _rollout(slug, pk)
+    stage.let_go(actor, row, segment, data["reason"], expected_version=version)
     return redirect("releases:rollout", slug=slug)
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from orchid.engine.segments import dims_of, matches
 from orchid.engine.verdict import exposure
-from orchid.engine.verdict.case import Exposed, Facts, Stratum, Subject
+from orchid.engine.verdict.case import Apart, Exposed, Facts, Stratum, Subject
 from orchid.engine.verdict.result import Result, Verdict
 from orchid.engine.verdict.wording import share_text
 
@@ -61,7 +62,11 @@ def limits_for(step_s: int, window_ms: int) -> Limits:
 
 
 def check_all(
-    subject: Subject, facts: Facts, end: datetime, exposed: Exposed | None
+    subject: Subject,
+    facts: Facts,
+    end: datetime,
+    exposed: Exposed | None,
+    apart: Sequence[Apart] = (),
 ) -> list[Check]:
     """Every check of a window; a closed one can no longer lag or fall silent, only lack records."""
     checks = [_opened(subject, end), _completeness(facts)]
@@ -69,7 +74,7 @@ def check_all(
         checks += [_watermark(facts, end), _traffic(subject, facts)]
     checks.append(_clock(facts))
     if exposed is not None:
-        checks += [_split(exposed, subject.canary), _double(exposed)]
+        checks += [_split(exposed, subject.canary, apart), _double(exposed)]
     return checks
 
 
@@ -171,18 +176,36 @@ def _clock(facts: Facts) -> Check:
     return Check("clock", State.BROKEN, said)
 
 
-def _split(exposed: Exposed, fraction: float) -> Check:
-    """The whole, then each stratum at a level that allows for how many there are."""
-    whole = _sum(exposed.strata)
-    if not whole.total:
+def _split(exposed: Exposed, fraction: float, apart: Sequence[Apart]) -> Check:
+    """Each part that has one fraction, then its strata at a level that allows for how many."""
+    if not _sum(exposed.strata).total:
         return Check("split", State.OK, f"no {exposed.what} yet in either cohort")
-    found = exposure.check(whole.candidate, whole.total, fraction)
     what = f"{exposed.what}{_sampled(exposed)}"
-    if not found.holds:
-        return Check("split", State.BROKEN, f"{what}: {found.message}")
-    if off := list(_off(exposed.strata, fraction)):
+    parts = _by_fraction(exposed.strata, fraction, apart)
+    alpha = exposure.ALPHA / max(1, len(parts))
+    wholes = {part: _sum(strata) for part, strata in parts.items()}
+    found = [
+        exposure.check(one.candidate, one.total, part, alpha)
+        for part, one in wholes.items()
+        if one.total
+    ]
+    off = [one.message for one in found if not one.holds]
+    off = off or [said for part, strata in parts.items() for said in _off(strata, part)]
+    if off:
         return Check("split", State.BROKEN, f"{what}: " + "; ".join(off[:_NAMED]))
-    return Check("split", State.OK, f"{what}: {found.message}")
+    return Check("split", State.OK, f"{what}: " + "; ".join(one.message for one in found))
+
+
+def _by_fraction(
+    strata: Sequence[Stratum], fraction: float, apart: Sequence[Apart]
+) -> dict[float, list[Stratum]]:
+    """The strata by the part of them that is the candidate's."""
+    parts: dict[float, list[Stratum]] = {}
+    for stratum in strata:
+        dims = dims_of(stratum.name) if apart else {}
+        own = next((one.fraction for one in apart if matches(one.where, dims)), fraction)
+        parts.setdefault(own, []).append(stratum)
+    return parts
 
 
 def _off(strata: Sequence[Stratum], fraction: float) -> Iterator[str]:

@@ -1,0 +1,107 @@
+"""What the gates say of a segment at its own stage: a fresh valid pass over the whole hold."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from gates.models import Evaluation, Verdict, Watch
+from gates.states import Action, VerdictState
+from releases.models import Override
+from releases.selectors.progress import clock
+from releases.selectors.progress.condition import Condition, Stand
+from releases.services.override import in_force
+
+FRESH_FOR = timedelta(seconds=60)  # what nobody looked at since says nothing of the fleet as it is
+SHOWN = 8  # reasons of one judgement that are worth a line each
+
+
+def gates(stand: Stand) -> Iterator[Condition]:
+    """The judgement of everything, where no segment stands apart."""
+    watch, found = stand.watch, stand.evaluation
+    if watch is None or found is None:
+        yield _unjudged()
+    elif override := in_force(stand.rollout, found):
+        yield from _overridden(stand, override, watch, clock.hold_until(stand, stand.stage))
+    elif found.verdict != VerdictState.PASS:
+        label = VerdictState(found.verdict).label.lower()
+        yield Condition("gates", False, f"The gates say: {label}.", label, "pass")
+        yield from (Condition("gate", False, f"{why}.") for why in found.reasons[:SHOWN])
+    elif found.action != Action.ADVANCE:
+        said = f"The gates pass and hold: {found.why}."
+        yield Condition("gates", False, said, "pass", "pass over the whole hold")
+    else:
+        yield _fresh(watch, stand.now)
+
+
+def gates_of(
+    stand: Stand, segment: str, apart: frozenset[str], until: datetime | None
+) -> Iterator[Condition]:
+    """The judgement of one segment, or ("") of all that is not in `apart`.
+
+    `until` is the end of its own hold, which the records must cover.
+    """
+    watch, found = stand.watch, stand.evaluation
+    if watch is None or found is None:
+        yield _unjudged()
+        return
+    if override := in_force(stand.rollout, found):
+        yield from _overridden(stand, override, watch, until)
+        return
+    valid = found.validity.get("state") == "ok"
+    if not valid:
+        yield from _held(found)
+    rows = _rows(found, segment, apart)
+    for row in rows:
+        if row.verdict != VerdictState.PASS:
+            yield Condition("gate", False, f"{_where(row)}: {row.message}.", str(row.n))
+    if not rows:
+        yield Condition("gates", False, f"No gate judged {segment or 'the rest'}.", "none", "pass")
+    yield from _uncovered(found, until)
+    yield _fresh(watch, stand.now)
+
+
+def _overridden(
+    stand: Stand, override: Override, watch: Watch, until: datetime | None
+) -> Iterator[Condition]:
+    """Two people took it upon them that this judgement is enough; the hold is not theirs to cut."""
+    asked, confirmed = override.asked_by, override.confirmed_by
+    said = f"Inconclusive, overridden by {asked} and {confirmed}: {override.reason}"
+    yield Condition("gates", True, said, "inconclusive", "pass")
+    if watch.evaluation is not None:
+        yield from _uncovered(watch.evaluation, until)
+    yield _fresh(watch, stand.now)
+
+
+def _uncovered(found: Evaluation, until: datetime | None) -> Iterator[Condition]:
+    if until is None or found.watermark < until:
+        said = "The records do not cover the hold yet."
+        yield Condition("gates", False, said, f"to {found.watermark:%H:%M:%S}")
+
+
+def _unjudged() -> Condition:
+    said = "The gates have not been evaluated on this publication."
+    return Condition("gates", False, said, "no data", "pass")
+
+
+def _held(found: Evaluation) -> Iterator[Condition]:
+    for check in found.validity.get("checks", []):
+        if check["state"] != "ok":
+            yield Condition("gates", False, f"{check['name']}: {check['message']}.")
+
+
+def _rows(found: Evaluation, segment: str, apart: frozenset[str]) -> list[Verdict]:
+    """A segment's own rows; of the rest, those of the whole and of every segment that is in it."""
+    rows = Verdict.objects.filter(evaluation=found)
+    if segment:
+        return list(rows.filter(segment=segment))
+    return list(rows.exclude(segment__in=apart))
+
+
+def _where(row: Verdict) -> str:
+    return f"{row.metric}, " + (f"segment {row.segment}" if row.segment else "whole")
+
+
+def _fresh(watch: Watch, now: datetime) -> Condition:
+    if watch.looked_at is None or now - watch.looked_at > FRESH_FOR:
+        said = "The last evaluation is too old to go on by."
+        return Condition("gates", False, said, "stale", "looked at within a minute")
+    return Condition("gates", True, "A fresh valid pass.", "pass", "pass")
