@@ -2,8 +2,9 @@
 
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.db.models.functions import Now
 
 from accounts.models.people import User
@@ -21,6 +22,10 @@ class Credential(models.Model):
     token_hash = models.CharField(max_length=64, unique=True)
     prefix = models.CharField(max_length=20)
     owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="credentials")
+    # Permissions that it is cut down to; empty is everything that its kind may.
+    scopes = ArrayField(
+        models.CharField(max_length=24), default=list, blank=True, db_default=Value([])
+    )
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

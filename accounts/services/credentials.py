@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
@@ -9,7 +10,7 @@ from django.utils import timezone
 
 from accounts.guard import Actor, Permission, require
 from accounts.models import Credential, User
-from accounts.roles import MACHINES
+from accounts.roles import MACHINES, PERMISSIONS, Role
 from accounts.services.audit import record
 from controlplane.errors import BadInput, Conflict, NotFound
 
@@ -27,6 +28,7 @@ def issue_credential(
     product_slug: str,
     owner: User,
     expires_at: datetime | None = None,
+    scopes: Iterable[str] = (),
 ) -> tuple[Credential, str]:
     """A new credential and its token, which is shown this once and never again."""
     token = f"orc_{kind}_{secrets.token_urlsafe(32)}"
@@ -40,6 +42,7 @@ def issue_credential(
         expires_at=expires_at,
         shown=token_hash(token),
         prefix=prefix,
+        scopes=scopes,
     )
     return credential, token
 
@@ -55,14 +58,17 @@ def store_credential(
     expires_at: datetime | None,
     shown: str,
     prefix: str,
+    scopes: Iterable[str] = (),
 ) -> Credential:
     """A credential that is known by `shown`: a token's hash, or what stands for a certificate."""
     require(actor, Permission.ADMINISTER, product_slug)
     if kind not in MACHINES:
         raise BadInput("unknown_kind", f"A credential is one of {', '.join(MACHINES)}.")
+    kept = _sound_scopes(kind, scopes)
     try:
         with transaction.atomic():
             credential = Credential.objects.create(
+                scopes=kept,
                 kind=kind,
                 name=name,
                 product_slug=product_slug,
@@ -84,6 +90,16 @@ def store_credential(
         data={"kind": kind, "name": name, "owner": owner.username, "prefix": prefix},
     )
     return credential
+
+
+def _sound_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
+    """In one order; raises BadInput for what its kind may not do anyway."""
+    wanted = sorted(set(scopes))
+    # An edge and a sender of traces have one purpose each, and doors that know no smaller one.
+    possible = PERMISSIONS[kind] if kind == Role.CI else frozenset()
+    if beyond := [one for one in wanted if one not in possible]:
+        raise BadInput("unknown_scope", f"A token of this kind can't be cut to {beyond[0]}.")
+    return wanted
 
 
 @transaction.atomic

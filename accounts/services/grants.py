@@ -1,12 +1,12 @@
-"""Give people their roles."""
+"""Give people their roles, and take them back."""
 
 from django.db import transaction
 
 from accounts.guard import Actor, Permission, require
 from accounts.models import Grant, User
-from accounts.roles import EVERY_PRODUCT, PEOPLE
+from accounts.roles import EVERY_PRODUCT, PEOPLE, Role
 from accounts.services.audit import record
-from controlplane.errors import BadInput
+from controlplane.errors import BadInput, Conflict, NotFound
 
 
 @transaction.atomic
@@ -25,3 +25,39 @@ def grant(actor: Actor, user: User, role: str, product_slug: str = EVERY_PRODUCT
             data={"role": role},
         )
     return found
+
+
+@transaction.atomic
+def revoke_grant(actor: Actor, grant_id: int, product_slug: str, reason: str) -> Grant:
+    """Take one role back, as of now. The last person who can give roles stays.
+
+    A role in every product is taken back by somebody who administers every product.
+    """
+    rows = Grant.objects.select_for_update(of=("self",)).select_related("user")
+    found = rows.filter(pk=grant_id, product_slug__in=[product_slug, EVERY_PRODUCT]).first()
+    if found is None:
+        raise NotFound("not_found", f"{product_slug} has no such role of a person.")
+    require(actor, Permission.ADMINISTER, found.product_slug)
+    _refuse_last_owner(found)
+    found.delete()
+    record(
+        actor,
+        "grant.taken",
+        product=found.product_slug,
+        obj=("user", found.user.username),
+        reason=reason,
+        data={"role": found.role},
+    )
+    return found
+
+
+def _refuse_last_owner(grant: Grant) -> None:
+    """Two who take each other's role at once: the second waits for the first, and is refused."""
+    if grant.role != Role.PRODUCT_OWNER:
+        return
+    slugs = {grant.product_slug, EVERY_PRODUCT}
+    owners = Grant.objects.select_for_update(of=("self",)).filter(
+        role=Role.PRODUCT_OWNER, product_slug__in=slugs, user__is_active=True
+    )
+    if not [row for row in owners.order_by("pk") if row.pk != grant.pk]:
+        raise Conflict("last_owner", "Nobody else could give roles here. Make another owner first.")

@@ -39,6 +39,7 @@ def rotate_credential(
         product_slug=product_slug,
         owner=older.owner,
         expires_at=now + lifetime if lifetime else None,
+        scopes=older.scopes,
     )
     record(
         actor,
