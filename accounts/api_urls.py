@@ -7,4 +7,6 @@ from accounts import api
 api_urlpatterns = [
     path("audit", api.Audit.as_view()),
     path("audit/verify", api.AuditVerification.as_view()),
+    path("audit/export", api.AuditExport.as_view()),
+    path("audit/keys", api.AuditKeys.as_view()),
 ]

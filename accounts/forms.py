@@ -34,8 +34,22 @@ class JoinForm(forms.Form):
     )
 
 
+class Moment(forms.DateTimeInput):
+    """The browser's own picker; what it gives is read as UTC."""
+
+    input_type = "datetime-local"
+
+
 class AuditForm(forms.Form):
     product = forms.CharField(required=False)
-    actor = forms.CharField(required=False, label="By")
+    person = forms.CharField(required=False, label="Person")
+    generation = forms.RegexField(
+        r"^[1-9]\d{0,8}$", required=False, error_messages={"invalid": "A number."}
+    )
+    segment = forms.CharField(
+        required=False, widget=forms.TextInput(attrs={"placeholder": "task=chat"})
+    )
     action = forms.CharField(required=False, label="Action begins with")
+    since = forms.DateTimeField(required=False, widget=Moment, label="From (UTC)")
+    until = forms.DateTimeField(required=False, widget=Moment, label="Before (UTC)")
     text = forms.CharField(required=False, label="Object, digest, request or reason")

@@ -1,15 +1,20 @@
-"""The hash chain over the audit trail: written by one sealer, checked by anyone."""
+"""The hash chain over the audit trail: written and signed by one sealer, checked by anyone."""
 
-import hashlib
+import os
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-import rfc8785
+from django.conf import settings
 from django.db import connection, transaction
+from django.utils import timezone
 
-from accounts.models import AuditEvent, AuditPending, AuditSeal
+from accounts.keys import Purpose, keys_of, known_keys
+from accounts.models import AuditEvent, AuditHead, AuditPending, AuditSeal
+from orchid.engine.wire.signed import SignatureRefused
+from orchid.engine.wire.trail import GENESIS, Head, Link, Walk, link, read_head, sign_head
 
-GENESIS = "0" * 64
 # Any constant will do, as long as every sealer asks for the same.
 SEALER_LOCK = 0x0_5EA1
 BATCH = 500
@@ -33,29 +38,44 @@ def content(event: AuditEvent) -> dict[str, Any]:
     }
 
 
-def link(previous: str, event: AuditEvent) -> str:
-    """SHA-256 over the previous hash and the event's RFC 8785 form."""
-    return hashlib.sha256(previous.encode() + rfc8785.dumps(content(event))).hexdigest()
+def sealed(seal_row: AuditSeal) -> Link:
+    """A link of the chain with its event, as it is exported and verified."""
+    return Link(seal_row.seq, seal_row.previous, seal_row.hash, content(seal_row.event))
 
 
 @transaction.atomic
-def seal() -> int:
-    """Chain a batch of pending events. Returns 0 at once while another sealer works."""
+def seal(now: datetime | None = None) -> int:
+    """Chain a batch of pending events and sign the head. Returns 0 while another sealer works."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [SEALER_LOCK])
         if not cursor.fetchone()[0]:
             return 0
     pending = list(AuditPending.objects.select_related("event").order_by("event_id")[:BATCH])
-    head = AuditSeal.objects.order_by("-seq").first()
-    seq, previous = (head.seq, head.hash) if head else (0, GENESIS)
+    newest = AuditSeal.objects.order_by("-seq").first()
+    seq, previous = (newest.seq, newest.hash) if newest else (0, GENESIS)
     seals = []
     for waiting in pending:
-        seq, digest = seq + 1, link(previous, waiting.event)
+        seq, digest = seq + 1, link(previous, content(waiting.event))
         seals.append(AuditSeal(seq=seq, event=waiting.event, previous=previous, hash=digest))
         previous = digest
     AuditSeal.objects.bulk_create(seals)
     AuditPending.objects.filter(pk__in=[waiting.pk for waiting in pending]).delete()
+    if seq and not AuditHead.objects.filter(seq=seq).exists():
+        _sign(seq, previous, now or timezone.now())
     return len(seals)
+
+
+def _sign(seq: int, digest: str, now: datetime) -> None:
+    """Sign the newest link, and leave the signature outside the database as well."""
+    key = keys_of(Purpose.AUDIT)[0]
+    token = sign_head(seq, digest, now, key.pem, key.kid)
+    AuditHead.objects.create(seq=seq, hash=digest, kid=key.kid, token=token, signed_at=now)
+    transaction.on_commit(lambda: _anchor(token), robust=True)
+
+
+def newest_head() -> AuditHead | None:
+    """The last signature over the chain."""
+    return AuditHead.objects.order_by("-seq").first()
 
 
 @dataclass(frozen=True)
@@ -65,6 +85,8 @@ class Verification:
     sealed: int
     pending: int
     head: str
+    signed: int = 0
+    signed_head: str = ""
     fault: str = ""
 
     @property
@@ -73,27 +95,68 @@ class Verification:
 
 
 def verify() -> Verification:
-    """Walk the whole chain from its first link; O(events)."""
-    expected, previous = 1, GENESIS
-    for seal_row in AuditSeal.objects.select_related("event").order_by("seq").iterator(2000):
-        fault = _fault(seal_row, expected, previous)
-        if fault:
-            return Verification(expected - 1, _pending(), previous, fault)
-        expected, previous = expected + 1, seal_row.hash
-    orphans = AuditEvent.objects.filter(seal__isnull=True, auditpending__isnull=True).first()
-    fault = f"event {orphans.pk} was never sealed and isn't waiting" if orphans else ""
-    return Verification(expected - 1, _pending(), previous, fault)
+    """Walk the whole chain from its first link to the signed head; O(events)."""
+    newest = newest_head()
+    found, vouched = _vouched(newest)
+    walk = Walk(heads={**dict(AuditHead.objects.values_list("seq", "hash")), **_anchored()})
+    for row in AuditSeal.objects.select_related("event").order_by("seq").iterator(2000):
+        if not walk.step(sealed(row)):
+            break
+    return Verification(
+        walk.seq,
+        AuditPending.objects.count(),
+        walk.hash,
+        vouched.seq if vouched else 0,
+        newest.token if newest else "",
+        walk.fault or found or _unsealed() or _uncovered(walk, vouched),
+    )
 
 
-def _fault(seal_row: AuditSeal, expected: int, previous: str) -> str:
-    if seal_row.seq != expected:
-        return f"link {expected} is missing"
-    if seal_row.previous != previous:
-        return f"link {expected} does not follow the one before it"
-    if seal_row.hash != link(previous, seal_row.event):
-        return f"event {seal_row.event_id} differs from what link {expected} sealed"
+def _vouched(newest: AuditHead | None) -> tuple[str, Head | None]:
+    """A fault, or what the newest head says once its signature is verified."""
+    if newest is None:
+        return "", None
+    try:
+        head = read_head(newest.token, known_keys(Purpose.AUDIT))
+    except SignatureRefused as refused:
+        return f"the head of link {newest.seq} is not signed by us: {refused.message}", None
+    if (head.seq, head.hash) != (newest.seq, newest.hash):
+        return f"the head of link {newest.seq} differs from what was signed", None
+    return "", head
+
+
+def _unsealed() -> str:
+    orphan = AuditEvent.objects.filter(seal__isnull=True, auditpending__isnull=True).first()
+    return f"event {orphan.pk} was never sealed and isn't waiting" if orphan else ""
+
+
+def _uncovered(walk: Walk, vouched: Head | None) -> str:
+    """Links beyond the newest head, or a head beyond the links."""
+    ends = vouched.seq if vouched else 0
+    if walk.seq > ends:
+        return f"the links after {ends} are covered by no signed head"
+    furthest = max([ends, *walk.heads])
+    if furthest > walk.seq:
+        return f"a head was signed for link {furthest}, and the chain ends at link {walk.seq}"
     return ""
 
 
-def _pending() -> int:
-    return AuditPending.objects.count()
+def _anchor_file() -> Path:
+    return Path(settings.KEYS_DIR) / "audit-head"
+
+
+def _anchor(token: str) -> None:
+    """Who can write every table can't write here, so a trail that is cut off or made anew shows."""
+    path = _anchor_file()
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(token)
+    os.replace(fresh, path)
+
+
+def _anchored() -> dict[int, str]:
+    """The link of the head that lies beside the keys, by its sequence."""
+    try:
+        head = read_head(_anchor_file().read_text(), known_keys(Purpose.AUDIT))
+    except (FileNotFoundError, SignatureRefused):
+        return {}
+    return {head.seq: head.hash}

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts import access, views
+from accounts import access, trail, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -17,7 +17,10 @@ urlpatterns = [
     ),
     path("password-reset/done", views.ResetDone.as_view(), name="password_reset_complete"),
     path("invitations/<str:secret>", views.invitation, name="invitation"),
-    path("audit/", views.audit, name="audit"),
+    path("audit/", trail.audit, name="audit"),
+    path("audit/verify", trail.verify, name="audit_verify"),
+    path("audit/export.jsonl", trail.export, {"form": "jsonl"}, name="audit_export"),
+    path("audit/export.csv", trail.export, {"form": "csv"}, name="audit_table"),
     path("products/<slug:slug>/access/", access.access, name="access"),
     path("products/<slug:slug>/access/invite", access.invite, name="invite"),
     path("products/<slug:slug>/access/credentials", access.issue, name="issue"),

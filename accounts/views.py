@@ -1,22 +1,20 @@
-"""Pages of people: signing in, a new password, joining by invitation, the audit trail."""
+"""Pages of people: signing in, a new password, joining by invitation."""
 
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth import views as auth
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
-from accounts import invitations, selectors
-from accounts.forms import AuditForm, JoinForm
-from accounts.guard import Permission, actor_of, products_with
+from accounts import invitations
+from accounts.forms import JoinForm
 from accounts.models import Invitation
 from accounts.sign_in import SignInForm
-from controlplane.errors import Forbidden, Problem
-from controlplane.web import HtmxRequest, paged, render_page
+from controlplane.errors import Problem
+from controlplane.web import HtmxRequest, render_page
 
 
 class SignIn(auth.LoginView):
@@ -76,24 +74,3 @@ def _accept(request: HtmxRequest, secret: str, found: Invitation) -> HttpRespons
         messages.success(request, f"You are {found.get_role_display()} of {found.product_slug}.")
         return redirect("hall:dashboard")
     return render_page(request, "accounts/invitation.html", None, {"invitation": found})
-
-
-@require_safe
-@login_required
-def audit(request: HtmxRequest) -> HttpResponse:
-    """Who did what, newest first, within the products whose trail one may read."""
-    actor = actor_of(request)
-    if not products_with(actor, Permission.AUDIT):
-        raise Forbidden("forbidden", "The audit trail needs the role of auditor, owner or SRE.")
-    form = AuditForm(request.GET)
-    wanted = selectors.AuditFilter(**form.cleaned_data) if form.is_valid() else None
-    events = selectors.audit_events(actor, wanted or selectors.AuditFilter())
-    page = paged(events, request.GET.get("cursor", ""), field="at")
-    context = {"form": form, "page": page, "query": _without_cursor(request)}
-    return render_page(request, "accounts/audit.html", "accounts/_audit_events.html", context)
-
-
-def _without_cursor(request: HtmxRequest) -> str:
-    query = request.GET.copy()
-    query.pop("cursor", None)
-    return query.urlencode()

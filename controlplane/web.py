@@ -2,14 +2,16 @@
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django_htmx.middleware import HtmxDetails
 
@@ -42,6 +44,26 @@ def render_page(
     response = render(request, template, context, status=status)
     response.headers["Vary"] = "HX-Request, Cookie"
     return response
+
+
+def streamed(
+    request: HttpRequest, parts: Iterator[bytes], content_type: str, filename: str
+) -> StreamingHttpResponse:
+    """A file that is made while it is sent, under either kind of server."""
+    body = _in_threads(parts) if isinstance(request, ASGIRequest) else parts
+    response = StreamingHttpResponse(body, content_type=content_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return response
+
+
+async def _in_threads(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Each part is made in a thread, since making it reads the database."""
+
+    def following() -> bytes | None:
+        return next(parts, None)
+
+    while (part := await sync_to_async(following)()) is not None:
+        yield part
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """People, their roles, the credentials of machines, and what everybody did."""
 
 from accounts.models.answers import IdempotentAnswer
-from accounts.models.audit import ActorKind, AuditEvent, AuditPending, AuditSeal
+from accounts.models.audit import ActorKind, AuditEvent, AuditHead, AuditPending, AuditSeal
 from accounts.models.machines import KIND_CHOICES, Credential
 from accounts.models.people import ROLE_CHOICES_OF_PEOPLE, FailedSignIn, Grant, Invitation, User
 
@@ -10,6 +10,7 @@ __all__ = [
     "ROLE_CHOICES_OF_PEOPLE",
     "ActorKind",
     "AuditEvent",
+    "AuditHead",
     "AuditPending",
     "AuditSeal",
     "Credential",

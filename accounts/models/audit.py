@@ -38,6 +38,9 @@ class AuditEvent(models.Model):
             models.Index(fields=["product_slug", "-at", "-id"], name="audit_of_product"),
             models.Index(fields=["actor", "-at", "-id"], name="audit_of_actor"),
             models.Index(fields=["object_type", "object_id"], name="audit_of_object"),
+            # What was done to a content; a GIN index over `data`, in SQL, finds segments.
+            models.Index(fields=["digest_after"], name="audit_after"),
+            models.Index(fields=["digest_before"], name="audit_before"),
         ]
 
     def __str__(self) -> str:
@@ -58,3 +61,16 @@ class AuditSeal(models.Model):
     previous = models.CharField(max_length=64)
     hash = models.CharField(max_length=64)
     sealed_at = models.DateTimeField(db_default=Now())
+
+
+class AuditHead(models.Model):
+    """A signature over how far the chain went: its last link, by a key outside the database.
+
+    Append-only too. The newest one vouches for everything before it.
+    """
+
+    seq = models.BigIntegerField(primary_key=True)
+    hash = models.CharField(max_length=64)
+    kid = models.CharField(max_length=64)
+    token = models.TextField()
+    signed_at = models.DateTimeField()

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,13 @@ from tests.people import Cast, cast_in
 def quick_passwords(settings: Any) -> None:
     """Slow hashing is tested by nobody and waited for by everybody."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def keys_folder(settings: Any, tmp_path: Path) -> Path:
+    """The signed head beside the keys is that of one database, and each test has its own."""
+    settings.KEYS_DIR = tmp_path / "keys"
+    return tmp_path / "keys"
 
 
 @pytest.fixture

@@ -56,6 +56,9 @@ HALL: dict[str, tuple[Need | None, Need | None]] = {
     "": (KNOWN, None),
     "api/schema": (KNOWN, None),
     "audit/": (AUDIT_SOME, None),
+    "audit/verify": (AUDIT_ALL, None),
+    "audit/export.jsonl": (AUDIT_SOME, None),
+    "audit/export.csv": (AUDIT_SOME, None),
     "healthz": (PUBLIC, None),
     "invitations/<str:secret>": (PUBLIC, PUBLIC),
     "login": (PUBLIC, PUBLIC),
@@ -73,6 +76,8 @@ HALL: dict[str, tuple[Need | None, Need | None]] = {
 PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     API + "audit": (AUDIT_SOME, None),
     API + "audit/verify": (AUDIT_ALL, None),
+    API + "audit/export": (AUDIT_SOME, None),
+    API + "audit/keys": (AUDIT_SOME, None),
     API + "check": (VIEW, None),
     API + "edges": (VIEW, None),
     API + "evidence": (VIEW, PUSH),

@@ -33,11 +33,11 @@ def test_the_newest_act_comes_first(trail: Cast) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("product=one&actor=ben", ["proposal.vote"]),
+        ("product=one&person=ben", ["proposal.vote"]),
         ("action=proposal.", ["proposal.vote"]),
         ("text=abababab", ["generation.drafted"]),
         ("text=as+good", ["proposal.vote"]),
-        ("actor=nobody", []),
+        ("person=nobody", []),
     ],
 )
 def test_a_filter_narrows_the_trail(trail: Cast, query: str, expected: list[str]) -> None:

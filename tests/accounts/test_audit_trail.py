@@ -1,13 +1,19 @@
 """What was done stays as it was written."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 
 from accounts import sealing, services
+from accounts.guard import SYSTEM_ACTOR
+from accounts.keys import Purpose, known_keys
 from accounts.models import AuditEvent, AuditPending, AuditSeal
+from orchid.engine.wire.trail import GENESIS, link, read_head
 from tests.people import Cast
+
+TABLES = ("accounts_auditevent", "accounts_auditseal", "accounts_audithead")
 
 
 def act(cast: Cast, action: str = "test.done", **more: Any) -> AuditEvent:
@@ -22,20 +28,38 @@ def act(cast: Cast, action: str = "test.done", **more: Any) -> AuditEvent:
         "DELETE FROM accounts_auditevent",
         "UPDATE accounts_auditseal SET hash = 'x'",
         "DELETE FROM accounts_auditseal",
+        "UPDATE accounts_audithead SET hash = 'x'",
+        "DELETE FROM accounts_audithead",
+        "TRUNCATE accounts_auditevent CASCADE",
+        "TRUNCATE accounts_auditseal",
+        "TRUNCATE accounts_audithead",
     ],
 )
 def test_not_even_the_owner_of_the_tables_changes_a_row(cast: Cast, statement: str) -> None:
     act(cast)
     services.seal_audit()
+    cursor = connection.cursor()
+    as_in_production(cursor)
     with pytest.raises(IntegrityError, match="never change"), transaction.atomic():
-        connection.cursor().execute(statement)
+        cursor.execute(statement)
 
 
-@pytest.mark.parametrize("table", ["accounts_auditevent", "accounts_auditseal"])
+def as_in_production(cursor: Any) -> None:
+    """The tests' own database lets tables be emptied, which is how a test that commits ends."""
+    cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    for name in ("event", "seal", "head"):
+        cursor.execute(
+            f"ALTER TABLE accounts_audit{name} ENABLE TRIGGER audit_{name}_is_not_emptied"
+        )
+
+
+@pytest.mark.parametrize(
+    "table", ["accounts_auditevent", "accounts_auditseal", "accounts_audithead"]
+)
 @pytest.mark.parametrize("verb", ["UPDATE {} SET id_ = 1", "DELETE FROM {}", "TRUNCATE {}"])
 def test_the_application_has_no_right_to_change_a_row(cast: Cast, table: str, verb: str) -> None:
     act(cast)
-    column = {"accounts_auditevent": "reason = ''", "accounts_auditseal": "hash = ''"}[table]
+    column = "reason = ''" if table == "accounts_auditevent" else "hash = ''"
     statement = verb.format(table).replace("id_ = 1", column)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL ROLE orchid_app")
@@ -54,8 +78,6 @@ def test_the_application_may_write_and_read_events(cast: Cast) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_an_act_outside_a_transaction_is_refused() -> None:
-    from accounts.guard import SYSTEM_ACTOR
-
     with pytest.raises(RuntimeError, match="transaction"):
         services.record(SYSTEM_ACTOR, "test.done")
 
@@ -108,12 +130,62 @@ def test_an_event_kept_from_the_sealer_is_named(cast: Cast) -> None:
     assert str(event.pk) in sealing.verify().fault
 
 
-def tamper(statement: str, value: int) -> None:
+def test_the_head_of_the_chain_is_signed(cast: Cast) -> None:
+    act(cast)
+    act(cast)
+    services.seal_audit()
+    found = sealing.verify()
+    assert (found.intact, found.signed) == (True, 2)
+    assert read_head(found.signed_head, known_keys(Purpose.AUDIT)).hash == found.head
+
+
+def test_a_trail_from_before_there_were_heads_is_signed_at_the_next_look(cast: Cast) -> None:
+    act(cast)
+    services.seal_audit()
+    tamper("DELETE FROM accounts_audithead WHERE seq = %s", 1)
+    assert sealing.verify().fault == "the links after 0 are covered by no signed head"
+    assert services.seal_audit() == 0
+    assert sealing.verify().intact
+
+
+def test_a_chain_that_was_written_anew_is_not_the_one_that_was_signed(cast: Cast) -> None:
+    event = act(cast)
+    services.seal_audit()
+    tamper("UPDATE accounts_auditevent SET reason = 'nothing' WHERE id = %s", event.pk)
+    event.refresh_from_db()
+    anew = link(GENESIS, sealing.content(event))
+    tamper("UPDATE accounts_auditseal SET hash = %s WHERE seq = 1", anew)
+    assert sealing.verify().fault == "link 1 is not the one that a signed head names"
+    tamper("UPDATE accounts_audithead SET hash = %s WHERE seq = 1", anew)
+    assert "differs from what was signed" in sealing.verify().fault
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tail_that_was_cut_off_with_its_heads_is_told_by_the_one_beside_the_keys(
+    keys_folder: Path,
+) -> None:
+    for _ in range(2):
+        with transaction.atomic():
+            services.record(SYSTEM_ACTOR, "test.done")
+        services.seal_audit()
+    assert (keys_folder / "audit-head").exists()
+    with transaction.atomic():
+        tamper("DELETE FROM accounts_audithead WHERE seq = %s", 2)
+        tamper("DELETE FROM accounts_auditseal WHERE seq = %s", 2)
+        tamper("DELETE FROM accounts_auditevent WHERE id > %s", AuditEvent.objects.first().pk)  # type: ignore[union-attr]
+    fault = "a head was signed for link 2, and the chain ends at link 1"
+    assert sealing.verify().fault == fault
+
+
+def tamper(statement: str, value: int | str) -> None:
     """What somebody with the owner's password could do."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        for table in ("accounts_auditevent", "accounts_auditseal"):
+        for table in TABLES:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         cursor.execute(statement, [value])
-        for table in ("accounts_auditevent", "accounts_auditseal"):
+        for table in TABLES:
             cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        # As the tests' database had it, or the next test can't be cleaned up after.
+        for table, kind in zip(TABLES, ("event", "seal", "head"), strict=True):
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER audit_{kind}_is_not_emptied")
