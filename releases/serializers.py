@@ -5,7 +5,6 @@ from typing import Any
 from rest_framework import serializers
 
 from releases.models import Proposal, Publication, Rollout, Vote
-from releases.selectors.edges import EdgeFact
 from releases.selectors.exposure import Exposed
 from releases.selectors.progress import Condition, Lane
 from releases.services.binding import bound_digest
@@ -181,16 +180,3 @@ class RolloutDetailOut(RolloutOut):
             "segments",
             "exposure",
         )
-
-
-class EdgeOut(serializers.Serializer[EdgeFact]):
-    name = serializers.CharField()
-    share = serializers.FloatField()
-    wanted = serializers.IntegerField(allow_null=True)
-    active = serializers.IntegerField(allow_null=True)
-    standing = serializers.CharField()
-    reason = serializers.CharField()
-    activated_at = serializers.DateTimeField(allow_null=True)
-    last_seen = serializers.DateTimeField(allow_null=True)
-    clock_skew_ms = serializers.FloatField(allow_null=True)
-    open_sequences = serializers.DictField(child=serializers.IntegerField())

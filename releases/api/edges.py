@@ -1,22 +1,107 @@
-"""Edges, for machines."""
+"""Edges, for machines.
+
+Registering and rotating take no Idempotency-Key: a stored answer would keep the token. Asked twice
+they are refused, by the name that is taken and by the credential that is replaced already.
+"""
+
+from datetime import timedelta
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from releases import serializers as shapes
-from releases.api.parts import visible
-from releases.selectors.edges import edge_facts
+from accounts.guard import actor_of
+from accounts.idempotency import idempotent
+from releases.api import edge_shapes as shapes
+from releases.api.parts import one_product, taken, visible
+from releases.models import Edge
+from releases.selectors.edges import alarms, edge_facts
+from releases.selectors.fleet import product_edge
+from releases.services import edges as services
 from releases.services.issue import latest
 
 
 class Edges(APIView):
     @extend_schema(responses=shapes.EdgeOut(many=True))
     def get(self, request: Request, slug: str | None = None) -> Response:
+        """Every edge in service with how it stands to the newest publication."""
         items = [
             {"product": product.slug, **shapes.EdgeOut(fact).data}
             for product in visible(request, slug)
             for fact in edge_facts(product, latest(product))
         ]
         return Response({"items": items, "next_cursor": ""})
+
+
+class ProductEdges(Edges):
+    @extend_schema(request=shapes.NewEdge, responses={201: shapes.IssuedOut})
+    def post(self, request: Request, slug: str) -> Response:
+        """A credential for a new edge; its token is in this answer alone."""
+        data = taken(shapes.NewEdge, request)
+        product = one_product(request, slug)
+        made = services.register_edge(actor_of(request), product, **data)
+        return Response(shapes.issued(*made), status=201)
+
+
+class Alarms(APIView):
+    @extend_schema(responses=shapes.AlarmOut(many=True))
+    def get(self, request: Request, slug: str | None = None) -> Response:
+        """What is wrong with edges and isn't over."""
+        rows = [row for product in visible(request, slug) for row in alarms(product)]
+        return Response({"items": shapes.AlarmOut(rows, many=True).data, "next_cursor": ""})
+
+
+class Rotate(APIView):
+    @extend_schema(request=shapes.Rotation, responses={201: shapes.IssuedOut})
+    def post(self, request: Request, slug: str, name: str) -> Response:
+        """A new token, in this answer alone; the old one counts until the overlap is over."""
+        data = taken(shapes.Rotation, request)
+        made = services.rotate_edge(
+            actor_of(request),
+            _edge(request, slug, name),
+            data["reason"],
+            credential_id=data["credential"],
+            overlap=timedelta(seconds=data["overlap_s"]),
+        )
+        return Response(shapes.issued(*made), status=201)
+
+
+class Revoke(APIView):
+    @extend_schema(request=shapes.Why, responses={200: shapes.EdgeOut})
+    @idempotent
+    def post(self, request: Request, slug: str, name: str) -> Response:
+        """End all that this edge shows; it is still waited for."""
+        edge, data = _edge(request, slug, name), taken(shapes.Why, request)
+        services.revoke_edge(actor_of(request), edge, data["reason"])
+        return _told(edge)
+
+
+class Retire(APIView):
+    @extend_schema(request=shapes.Why, responses={200: shapes.EdgeOut})
+    @idempotent
+    def post(self, request: Request, slug: str, name: str) -> Response:
+        """Out of service: nothing waits for it any more."""
+        edge, data = _edge(request, slug, name), taken(shapes.Why, request)
+        services.retire_edge(actor_of(request), edge, data["reason"])
+        return Response({"product": slug, "name": name, "retired": True})
+
+
+class DeclareShare(APIView):
+    @extend_schema(request=shapes.DeclaredShare, responses={200: shapes.EdgeOut})
+    @idempotent
+    def post(self, request: Request, slug: str, name: str) -> Response:
+        """Its weight where no traffic was measured."""
+        edge, data = _edge(request, slug, name), taken(shapes.DeclaredShare, request)
+        services.declare_share(actor_of(request), edge, data["share"], data["reason"])
+        return _told(edge)
+
+
+def _edge(request: Request, slug: str, name: str) -> Edge:
+    return product_edge(one_product(request, slug), name)
+
+
+def _told(edge: Edge) -> Response:
+    facts = edge_facts(edge.product, latest(edge.product))
+    mine = next(fact for fact in facts if fact.name == edge.name)
+    return Response({"product": edge.product.slug, **shapes.EdgeOut(mine).data})

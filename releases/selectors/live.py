@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from policies.models import Product, Revision
-from releases.models import Proposal, Publication, Rollout, Vote
-from releases.selectors.edges import EdgeFact, Standing, edge_facts
+from releases.models import Alarm, Proposal, Publication, Rollout, Vote
+from releases.selectors.edges import EdgeFact, Standing, alarms, edge_facts
 from releases.selectors.progress import Progress, progress
 from releases.services.issue import latest
 from releases.states import OPEN_ROLLOUTS, WAITING_PROPOSALS
@@ -48,6 +48,7 @@ class Live:
 
     current: PublicationFact | None
     edges: list[EdgeFact]
+    alarms: list[Alarm]
     rollout: RolloutFact | None
     waiting: list[Proposal]
 
@@ -64,6 +65,7 @@ def live(product: Product, now: datetime | None = None) -> Live:
     return Live(
         publication_fact(current) if current else None,
         edge_facts(product, current, now),
+        alarms(product),
         open_rollout(product, now),
         list(waiting.select_related("generation")),
     )

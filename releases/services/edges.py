@@ -53,11 +53,23 @@ def register_edge(
 
 @transaction.atomic
 def rotate_edge(
-    actor: Actor, edge: Edge, reason: str, overlap: timedelta = OVERLAP
+    actor: Actor,
+    edge: Edge,
+    reason: str,
+    *,
+    credential_id: int,
+    overlap: timedelta = OVERLAP,
 ) -> tuple[Credential, str]:
-    """A new token for an edge that goes on; the old one counts until the overlap is over."""
+    """A new token for an edge that goes on; the old one counts until the overlap is over.
+
+    `credential_id` is the one that is to be replaced: asked twice, the second is refused, so that
+    no retry can end the token that the edge still uses.
+    """
+    require(actor, Permission.ADMINISTER, edge.product.slug)
     edge = _locked(edge)
     older = edge.credential
+    if older.pk != credential_id:
+        raise Conflict("credential_over", f"{edge.name} has a newer credential by now.")
     newer, token = rotate_credential(actor, older.pk, edge.product.slug, overlap, reason)
     edge.credential, edge.former_credential = newer, older
     edge.save(update_fields=["credential", "former_credential"])
@@ -67,6 +79,7 @@ def rotate_edge(
 @transaction.atomic
 def revoke_edge(actor: Actor, edge: Edge, reason: str) -> None:
     """End every credential of the edge at once: its streams too. It is still waited for."""
+    require(actor, Permission.ADMINISTER, edge.product.slug)
     edge = _locked(edge)
     for credential in filter(None, (edge.credential, edge.former_credential)):
         revoke_credential(actor, credential.pk, reason, edge.product.slug)

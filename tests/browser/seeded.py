@@ -172,6 +172,8 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("dee", f"proposals/{waiting.pk}/"),
         ("dee", "publications/"),
         ("dee", "edges/"),
+        ("ben", "edges/?standing=silent"),
+        ("ben", "edges/edge-1/"),
         ("dee", "rollout/"),
         ("dee", "rollback/"),
         ("ana", "sources/"),

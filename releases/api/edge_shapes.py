@@ -1,0 +1,79 @@
+"""Shapes of edges."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounts.models import Credential
+from releases.models import Alarm
+from releases.selectors.edges import EdgeFact
+
+
+class EdgeOut(serializers.Serializer[EdgeFact]):
+    """`share` is a part of the traffic, from 0 to 1; `declared_share` a weight."""
+
+    name = serializers.CharField()
+    share = serializers.FloatField()
+    share_is_measured = serializers.BooleanField()
+    declared_share = serializers.FloatField()
+    wanted = serializers.IntegerField(allow_null=True)
+    downloaded = serializers.IntegerField(allow_null=True)
+    active = serializers.IntegerField(allow_null=True)
+    standing = serializers.CharField()
+    reason = serializers.CharField()
+    activated_at = serializers.DateTimeField(allow_null=True)
+    last_seen = serializers.DateTimeField(allow_null=True)
+    clock_skew_ms = serializers.FloatField(allow_null=True)
+    open_sequences = serializers.DictField(child=serializers.IntegerField())
+
+
+class AlarmOut(serializers.ModelSerializer[Alarm]):
+    product = serializers.CharField(source="product.slug")
+
+    class Meta:
+        model = Alarm
+        fields = ("product", "kind", "since", "until", "text")
+
+
+class NewEdge(serializers.Serializer[Any]):
+    name = serializers.RegexField(r"^[A-Za-z0-9._-]{1,80}$")
+    certificate = serializers.CharField(max_length=8000, required=False, default="")
+
+
+class Rotation(serializers.Serializer[Any]):
+    """`credential` is the one to replace: a repeated request is refused and replaces nothing."""
+
+    credential = serializers.IntegerField(min_value=1)
+    overlap_s = serializers.IntegerField(min_value=0, required=False, default=86_400)
+    reason = serializers.CharField(max_length=400)
+
+
+class Why(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=400)
+
+
+class DeclaredShare(serializers.Serializer[Any]):
+    share = serializers.FloatField(min_value=0.0)
+    reason = serializers.CharField(max_length=400)
+
+
+class IssuedOut(serializers.Serializer[Any]):
+    """The token is in this one answer and nowhere else; null for a certificate."""
+
+    credential = serializers.IntegerField()
+    name = serializers.CharField()
+    prefix = serializers.CharField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    token = serializers.CharField(allow_null=True)
+
+
+def issued(credential: Credential, token: str) -> dict[str, Any]:
+    """What is told of a new credential."""
+    told = {
+        "credential": credential.pk,
+        "name": credential.name,
+        "prefix": credential.prefix,
+        "expires_at": credential.expires_at,
+        "token": token or None,
+    }
+    return dict(IssuedOut(told).data)
