@@ -31,13 +31,6 @@ def deciding(product: Product, current: Publication) -> Publication:
     return found
 
 
-def came_through(product: Product, digest: str) -> bool:
-    """Whether the last rollout of this content, if it ever had one, ended as it should."""
-    rollouts = Rollout.objects.filter(product=product, candidate_digest=digest)
-    state = rollouts.order_by("-id").values_list("state", flat=True).first()
-    return state in (None, RolloutState.COMPLETED)
-
-
 def _before(product: Product, current: Publication) -> str:
     decided = deciding(product, current)
     if decided.candidate_digest is not None:
@@ -58,7 +51,7 @@ def _named(product: Product, to: int) -> str:
     digest = _stood(product, chosen)
     if digest is None:
         raise Conflict("not_proven", f"Nothing had been proven when publication {to} was made.")
-    if not came_through(product, digest) and not _confirmed(chosen):
+    if _stopped(product, digest):
         raise Conflict(
             "not_proven",
             f"What publication {to} stood for was stopped when it was last rolled out. A rollback "
@@ -71,7 +64,7 @@ def _stood(product: Product, publication: Publication) -> str | None:
     """What a publication stood for once it had been proven; None where nothing ever was.
 
     Of a candidate, only if it came through: one that was stopped on its way is no good content,
-    even where it had everyone. What an emergency served counts once somebody else confirmed it.
+    even where it had everyone. What an emergency served counts once somebody else vouched for it.
     """
     found: Publication | None = publication
     while found is not None and found.kind == PublicationKind.EMERGENCY and not _confirmed(found):
@@ -79,15 +72,40 @@ def _stood(product: Product, publication: Publication) -> str | None:
     if found is None:
         return None
     candidate = found.candidate_digest
-    whole = candidate is not None and found.fraction == 1.0
-    if candidate is not None and whole and came_through(product, candidate):
+    if candidate is not None and found.fraction == 1.0 and not _stopped(product, candidate):
         return candidate
     return found.incumbent_digest
 
 
-def _confirmed(publication: Publication) -> bool:
-    looks = SecondLook.objects.filter(publication=publication)
-    return looks.filter(state=SecondLookState.CONFIRMED).exists()
+def _confirmed(emergency: Publication) -> bool:
+    """Whether somebody else vouched for it: by the second look, or by approving what came over it.
+
+    The approvals of a proposal bind the content that it was measured against.
+    """
+    looks = SecondLook.objects.filter(publication=emergency)
+    if looks.filter(state=SecondLookState.REVERTED).exists():
+        return False
+    over = Publication.objects.filter(
+        product=emergency.product_id,
+        kind=PublicationKind.PUBLISH,
+        number__gt=emergency.number,
+        incumbent_digest=emergency.incumbent_digest,
+    )
+    return looks.filter(state=SecondLookState.CONFIRMED).exists() or over.exists()
+
+
+def _stopped(product: Product, digest: str) -> bool:
+    """Whether the last that is known of this content is that its rollout didn't come through."""
+    last = Rollout.objects.filter(product=product, candidate_digest=digest).order_by("-id").first()
+    if last is None or last.state == RolloutState.COMPLETED:
+        return False
+    since = Publication.objects.filter(
+        product=product,
+        kind=PublicationKind.EMERGENCY,
+        incumbent_digest=digest,
+        number__gt=last.first.number,
+    )
+    return not any(_confirmed(one) for one in since)
 
 
 def _previous(product: Product, publication: Publication) -> Publication | None:

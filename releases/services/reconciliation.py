@@ -22,7 +22,7 @@ def step(product: Product, publication: Publication, now: datetime) -> None:
     for digest in sorted(left):
         row = rows.get(digest)
         if row is None:
-            row = Reconciliation(product=product, digest=digest, began_at=publication.issued_at)
+            row = Reconciliation(product=product, digest=digest, began_at=publication.published_at)
         _note(row, held[digest], now)
 
 
