@@ -4,6 +4,9 @@ from django import forms
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from accounts.models import KIND_CHOICES, ROLE_CHOICES_OF_PEOPLE
+from accounts.roles import PERMISSIONS, Role
+
+CI_SCOPES = sorted(PERMISSIONS[Role.CI])
 
 
 class InviteForm(forms.Form):
@@ -19,9 +22,44 @@ class CredentialForm(forms.Form):
         error_messages={"invalid": "Only letters, digits, dots, hyphens and underscores."},
     )
 
+    lifetime = forms.TypedChoiceField(
+        choices=[("30", "30 days"), ("90", "90 days"), ("365", "A year"), ("", "Until revoked")],
+        initial="90",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        label="Ends after",
+    )
+    scopes = forms.MultipleChoiceField(
+        choices=[(one.value, one.value.replace("_", " ").capitalize()) for one in CI_SCOPES],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        label="Of a CI token: only these",
+        help_text="With none of them it may do all that its kind may.",
+    )
+
 
 class RevokeForm(forms.Form):
     credential = forms.IntegerField(widget=forms.HiddenInput)
+    reason = forms.CharField(max_length=400)
+
+
+class RotateForm(RevokeForm):
+    """How long the old token still counts, so that both can be in use while it is replaced."""
+
+    overlap = forms.TypedChoiceField(
+        choices=[("0", "not at all"), ("1", "an hour"), ("24", "a day"), ("168", "a week")],
+        coerce=int,
+    )
+
+
+class RoleForm(forms.Form):
+    username = forms.CharField(max_length=150, label="Name of the account")
+    role = forms.ChoiceField(choices=ROLE_CHOICES_OF_PEOPLE)
+
+
+class TakeRoleForm(forms.Form):
+    grant = forms.IntegerField(widget=forms.HiddenInput)
     reason = forms.CharField(max_length=400)
 
 

@@ -1,4 +1,4 @@
-"""Signing in, with a bound on guesses.
+"""Signing in, with a bound on guesses of a password and of a code.
 
 Counted by name and address together, so that a stranger's guesses keep nobody out of their own
 account; a larger bound by name alone stops guesses that come from everywhere.
@@ -7,42 +7,110 @@ account; a larger bound by name alone stops guesses that come from everywhere.
 from datetime import timedelta
 from typing import Any
 
+from allauth.account.forms import ReauthenticateForm as PasswordForm
+from allauth.core import context
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import FailedSignIn
+from accounts.guard import SYSTEM_ACTOR
+from accounts.models import FailedSignIn, User
+from accounts.services import record
 
 COUNTED_FOR = timedelta(minutes=15)
 FROM_ONE_ADDRESS = 10
 FROM_EVERYWHERE = 200
+TOO_MANY = (
+    "Too many wrong passwords or codes for this name. Try again in a quarter of an hour, "
+    "or ask for a new password."
+)
 
 
 class SignInForm(AuthenticationForm):
     """Django's own form; after too many wrong passwords not even the right one is looked at."""
 
     def clean(self) -> dict[str, Any]:
-        name = str(self.cleaned_data.get("username", ""))[:150].casefold()
-        address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
-        if too_many(name, address):
-            raise ValidationError(
-                "Too many wrong passwords for this name. Try again in a quarter of an hour, "
-                "or ask for a new password.",
-                code="too_many",
-            )
+        name = str(self.cleaned_data.get("username", ""))
+        refuse_too_many(name, self.request)
         try:
             return super().clean()
         except ValidationError:
-            FailedSignIn.objects.create(name=name, address=address)
+            failed(name, self.request, "password")
             raise
+
+
+class _Bounded:
+    """A form of allauth's about one person, with our bound on wrong answers."""
+
+    user: User
+    what: str
+
+    def _bounded(self, check: Any) -> str:
+        refuse_too_many(self.user.username, context.request)
+        try:
+            return str(check())
+        except ValidationError:
+            failed(self.user.username, context.request, self.what)
+            raise
+
+
+class CodeForm(_Bounded, AuthenticateForm):  # type: ignore[misc]
+    what = "code"
+
+    def clean_code(self) -> str:
+        return self._bounded(super().clean_code)
+
+
+class ConfirmCodeForm(_Bounded, ReauthenticateForm):  # type: ignore[misc]
+    what = "code"
+
+    def clean_code(self) -> str:
+        return self._bounded(super().clean_code)
+
+
+class ConfirmPasswordForm(_Bounded, PasswordForm):  # type: ignore[misc]
+    what = "password"
+
+    def clean_password(self) -> str:
+        return self._bounded(super().clean_password)
+
+
+def refuse_too_many(name: str, request: Any) -> None:
+    if too_many(_folded(name), _address(request)):
+        raise ValidationError(TOO_MANY, code="too_many")
 
 
 def too_many(name: str, address: str) -> bool:
     """Whether the bound on guesses of this name is reached."""
     since = timezone.now() - COUNTED_FOR
-    failed = FailedSignIn.objects.filter(name=name, at__gt=since)
-    here = failed.filter(address=address)[FROM_ONE_ADDRESS - 1 :].exists()
-    return here or failed[FROM_EVERYWHERE - 1 :].exists()
+    failures = FailedSignIn.objects.filter(name=name, at__gt=since)
+    here = failures.filter(address=address)[FROM_ONE_ADDRESS - 1 :].exists()
+    return here or failures[FROM_EVERYWHERE - 1 :].exists()
+
+
+@transaction.atomic
+def failed(name: str, request: Any, what: str) -> None:
+    """Count a wrong answer. The trail names people who exist: what else was typed, a secret
+    perhaps, is nobody's to read."""
+    address = _address(request)
+    FailedSignIn.objects.create(name=_folded(name), address=address)
+    user = User.objects.filter(username__iexact=name[:150].replace("\x00", "")).first()
+    if user is None:
+        return
+    data, about = {"what": what, "address": address}, ("user", user.username)
+    record(SYSTEM_ACTOR, "sign_in.failed", obj=about, data=data)
+    if too_many(_folded(name), address):
+        record(SYSTEM_ACTOR, "sign_in.locked", obj=about, data=data)
+
+
+def _folded(name: str) -> str:
+    return name[:150].casefold()
+
+
+def _address(request: Any) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))[:64] if request else ""
 
 
 def forget_failures() -> int:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts import access, trail, views
+from accounts import access, own, trail, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -17,6 +17,11 @@ urlpatterns = [
     ),
     path("password-reset/done", views.ResetDone.as_view(), name="password_reset_complete"),
     path("invitations/<str:secret>", views.invitation, name="invitation"),
+    path("confirm", own.confirm, name="confirm"),
+    path("account/", own.account, name="account"),
+    path("account/password", own.NewPassword.as_view(), name="password"),
+    path("account/sessions/end", own.end_sessions, name="end_sessions"),
+    path("account/providers/<slug:provider>/unlink", own.unlink, name="unlink"),
     path("audit/", trail.audit, name="audit"),
     path("audit/verify", trail.verify, name="audit_verify"),
     path("audit/export.jsonl", trail.export, {"form": "jsonl"}, name="audit_export"),
@@ -25,4 +30,7 @@ urlpatterns = [
     path("products/<slug:slug>/access/invite", access.invite, name="invite"),
     path("products/<slug:slug>/access/credentials", access.issue, name="issue"),
     path("products/<slug:slug>/access/revoke", access.revoke, name="revoke"),
+    path("products/<slug:slug>/access/rotate", access.rotate, name="rotate"),
+    path("products/<slug:slug>/access/roles", access.give_role, name="give_role"),
+    path("products/<slug:slug>/access/roles/take", access.take_role, name="take_role"),
 ]

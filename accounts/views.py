@@ -1,16 +1,22 @@
 """Pages of people: signing in, a new password, joining by invitation."""
 
+from typing import Any, ClassVar
+
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.models import EmailAddress, Login
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth import views as auth
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from accounts import invitations
 from accounts.forms import JoinForm
+from accounts.heard import note
 from accounts.models import Invitation
 from accounts.sign_in import SignInForm
 from controlplane.errors import Problem
@@ -21,10 +27,22 @@ class SignIn(auth.LoginView):
     template_name = "accounts/login.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
+    extra_context: ClassVar = {"providers": settings.SIGN_ON.values()}
+
+    def form_valid(self, form: SignInForm) -> HttpResponse:
+        """The password was right; who has a second factor is asked for it before they are in."""
+        user = form.get_user()
+        wanted = Login(user=user, redirect_url=self.get_success_url())
+        return perform_password_login(self.request, {"username": user.username}, wanted)
 
 
 class SignOut(auth.LogoutView):
     """By POST alone, so that no link or image signs a person out."""
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.user.is_authenticated:
+            note(request.user, "sign_out")
+        return super().post(request, *args, **kwargs)
 
 
 class ResetRequest(auth.PasswordResetView):
@@ -41,6 +59,17 @@ class ResetSent(auth.PasswordResetDoneView):
 class ResetConfirm(auth.PasswordResetConfirmView):
     template_name = "accounts/password_reset_confirm.html"
     success_url = reverse_lazy("accounts:password_reset_complete")
+
+    @transaction.atomic
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Whoever opened the link reads the mail of that address: it is theirs."""
+        answer = super().form_valid(form)
+        proved = {"verified": True, "primary": True}
+        EmailAddress.objects.update_or_create(
+            user=self.user, email=self.user.email.lower(), defaults=proved
+        )
+        note(self.user, "password.reset")
+        return answer
 
 
 class ResetDone(auth.PasswordResetCompleteView):
@@ -62,8 +91,8 @@ def invitation(request: HtmxRequest, secret: str) -> HttpResponse:
         except Problem as refused:
             problem = refused
         else:
-            login(request, user)
-            return redirect("hall:dashboard")
+            wanted = Login(user=user, redirect_url=reverse("hall:dashboard"))
+            return perform_password_login(request, {"username": user.username}, wanted)
     context = {"invitation": found, "form": form, "problem": problem}
     return render_page(request, "accounts/invitation.html", None, context)
 

@@ -9,6 +9,9 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from controlplane import sign_on
+from controlplane.sign_on import Provider
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -133,6 +136,44 @@ def edges() -> Edges:
 
 
 @dataclass(frozen=True)
+class People:
+    """How people sign in: how long a session lasts, who else vouches, who needs a second factor."""
+
+    idle_s: int
+    session_s: int
+    confirmed_s: int
+    second_factor_roles: list[str]
+    providers: tuple[Provider, ...]
+
+
+#: Written out, since this leaf imports no room.
+_ROLES = ("product_owner", "engineer", "sre", "auditor")
+
+
+def people() -> People:
+    roles = words("ORCHID_SECOND_FACTOR_ROLES", "")
+    for role in roles:
+        if role not in _ROLES:
+            raise EnvironmentVariableError(
+                f"ORCHID_SECOND_FACTOR_ROLES has {role!r}; a role is one of {', '.join(_ROLES)}."
+            )
+    return People(
+        idle_s=60 * positive("ORCHID_SESSION_IDLE_MINUTES", 120),
+        session_s=3600 * positive("ORCHID_SESSION_HOURS", 12),
+        confirmed_s=60 * positive("ORCHID_CONFIRM_MINUTES", 30),
+        second_factor_roles=roles,
+        providers=_providers(text(sign_on.VARIABLE, "")),
+    )
+
+
+def _providers(path: str) -> tuple[Provider, ...]:
+    try:
+        return sign_on.read(Path(path).resolve()) if path else ()
+    except sign_on.SignOnError as error:
+        raise EnvironmentVariableError(f"{sign_on.VARIABLE}: {error}") from error
+
+
+@dataclass(frozen=True)
 class Environment:
     """Everything the control plane reads from its environment, read once at start."""
 
@@ -150,6 +191,7 @@ class Environment:
     inbox: InboxBounds
     ingest: Ingest
     edges: Edges
+    people: People
 
 
 def read() -> Environment:
@@ -171,6 +213,7 @@ def read() -> Environment:
         email_host=text("ORCHID_EMAIL_HOST", ""),
         ingest=ingest(),
         edges=edges(),
+        people=people(),
         inbox=inbox_bounds(),
     )
 

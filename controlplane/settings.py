@@ -27,6 +27,12 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
+    "allauth.usersessions",
     "django_htmx",
     "csp",
     "rest_framework",
@@ -47,6 +53,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "accounts.session_rules.SessionRules",
+    "accounts.second_factor.SecondFactor",
+    "allauth.account.middleware.AccountMiddleware",
     "controlplane.middleware.ProblemPages",
 ]
 
@@ -119,6 +128,53 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+SESSION_COOKIE_AGE = ENV.people.session_s
+SESSION_IDLE_S = ENV.people.idle_s
+CONFIRMED_FOR_S = ENV.people.confirmed_s
+SECOND_FACTOR_ROLES = ENV.people.second_factor_roles
+# People's further factors, and who else vouches for them: django-allauth, behind pages of ours.
+SIGN_ON = {one.id: one for one in ENV.people.providers}
+ACCOUNT_ADAPTER = "accounts.adapters.PeopleAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+# Guesses are counted in the database, for every process alike: accounts/sign_in.py.
+ACCOUNT_RATE_LIMITS = False
+ACCOUNT_PREVENT_ENUMERATION = False
+ACCOUNT_REAUTHENTICATION_TIMEOUT = ENV.people.confirmed_s
+ACCOUNT_REAUTHENTICATION_REQUIRED = SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_FORMS = {"reauthenticate": "accounts.sign_in.ConfirmPasswordForm"}
+SOCIALACCOUNT_ADAPTER = "accounts.adapters.SignOnAdapter"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": one.id,
+                "name": one.name,
+                "client_id": one.client_id,
+                "secret": one.secret,
+                "settings": {"server_url": one.issuer},
+            }
+            for one in ENV.people.providers
+        ],
+    }
+}
+MFA_ADAPTER = "accounts.adapters.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_FORMS = {
+    "authenticate": "accounts.sign_in.CodeForm",
+    "reauthenticate": "accounts.sign_in.ConfirmCodeForm",
+}
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_ISSUER = "Orchid"
+MFA_TOTP_TOLERANCE = 1
+# Browsers let plain http speak to a security key on `localhost` alone.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not ENV.secure_cookies
+# What TOTP secrets are kept under.
+FACTOR_KEY = env.secret_key(ENV.secret_key_file.with_name("factor-key"))
+
 EMAIL_BACKEND = (
     "django.core.mail.backends.smtp.EmailBackend"
     if ENV.email_host
@@ -131,7 +187,6 @@ DEFAULT_FROM_EMAIL = "Orchid <orchid@localhost>"
 
 # What browsers are told
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENV.secure_cookies
-SESSION_COOKIE_AGE = 12 * 3600
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "controlplane.pages.csrf_failed"
 SECURE_SSL_REDIRECT = False  # the proxy that ends TLS does this; behind it we see plain HTTP

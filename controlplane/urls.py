@@ -27,6 +27,7 @@ hall = (
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include(hall)),
     path("", include("accounts.urls")),
+    path("", include("accounts.factor_urls")),
     path("products/", include("policies.product_urls")),
     path("products/<slug:slug>/", include("policies.urls")),
     path("products/<slug:slug>/", include("ingest.urls")),
