@@ -10,7 +10,7 @@ from controlplane.errors import Conflict
 from policies.models import Generation, Revision
 from releases.lifecycle import Change, Move, allowed, land
 from releases.models import Proposal, Vote
-from releases.selectors.evidence import evidence_for
+from releases.selectors.evidence import evidence_for, worsened
 from releases.services.recorded_diff import compare_with_live
 from releases.states import ProposalState
 
@@ -21,17 +21,22 @@ def digest_of(value: Any) -> str:
 
 
 def bound_digest(proposal: Proposal) -> str:
-    """Everything an approver signs: content, base, evidence, trade and who else must approve."""
-    return digest_of(
-        {
-            "content": proposal.revision_digest,
-            "base": proposal.base_digest,
-            "evidence": proposal.evidence_digest,
-            "trade": proposal.trade_digest,
-            "required": proposal.required,
-            "round": proposal.round,
-        }
-    )
+    """Everything an approver signs: content, base, evidence, trade, time and who else approves."""
+    bound = {
+        "content": proposal.revision_digest,
+        "base": proposal.base_digest,
+        "evidence": proposal.evidence_digest,
+        "trade": proposal.trade_digest,
+        "required": proposal.required,
+        "round": proposal.round,
+    }
+    if proposal.publish_at is not None:
+        bound["schedule"] = [
+            proposal.publish_local,
+            proposal.publish_zone,
+            str(proposal.publish_at),
+        ]
+    return digest_of(bound)
 
 
 def evidence_digest(product_id: int, digest: str) -> str:
@@ -79,17 +84,21 @@ def moved(proposal: Proposal) -> str:
     if current_revision(proposal.generation).digest != proposal.revision_digest:
         return "The document was edited after it was submitted"
     seen = evidence_digest(proposal.product_id, proposal.revision_digest)
-    if seen != proposal.evidence_digest:
-        return "Evidence arrived after it was submitted"
-    return ""
+    return "" if seen == proposal.evidence_digest else worsened(proposal)
+
+
+def void_votes(proposal: Proposal, why: str) -> int:
+    """Mark the votes of the round void and say on each why; returns how many there were."""
+    votes = Vote.objects.filter(proposal=proposal, round=proposal.round, void=False)
+    return votes.update(void=True, void_why=why)
 
 
 def _reopened(row: Proposal, why: str) -> Change:
-    votes = Vote.objects.filter(proposal=row, round=row.round, void=False).update(void=True)
+    votes = void_votes(row, why)
     current = current_revision(row.generation)
     compare_with_live(SYSTEM_ACTOR, row.product, current.digest)
     return Change(
-        columns={"round": row.round + 1},
+        columns={"round": row.round + 1, "returned_why": why},
         reason=why,
         before=row.revision_digest,
         after=current.digest,

@@ -170,8 +170,9 @@ def _submitted(actor: Actor, row: Proposal, now: datetime) -> Change:
             "evidence_digest": evidence_digest(row.product_id, revision.digest),
             "trade": trade,
             "trade_digest": digest_of(trade),
-            "required": _required(base, revision.digest),
+            "required": required_for(base, revision.digest),
             "submitted_at": now,
+            "returned_why": "",
         },
         before=base,
         after=revision.digest,
@@ -179,7 +180,7 @@ def _submitted(actor: Actor, row: Proposal, now: datetime) -> Change:
     )
 
 
-def _required(base: str, digest: str) -> dict[str, int]:
+def required_for(base: str, digest: str) -> dict[str, int]:
     """How many people of which role must approve, by what the change touches."""
     if not base:
         return required_approvals(None, [])

@@ -12,12 +12,13 @@ from policies.models import Product, Revision
 from policies.selectors import document_of
 from releases.lifecycle import Change, Move, land, lock_product
 from releases.models import Proposal, Publication, Rollout
-from releases.services.binding import moved, refuse_stale, stale
+from releases.services.binding import refuse_stale
+from releases.services.expiry import refuse_expired
+from releases.services.hindrances import CHECKS
 from releases.services.issue import Serving, issue, latest
-from releases.services.pools import refuse_overlap
 from releases.services.propose import blocking_findings
-from releases.services.quorum import approvals, lapsed, still_missing
-from releases.states import OPEN_ROLLOUTS, ProposalState, PublicationKind
+from releases.services.quorum import approvals
+from releases.states import ProposalState, PublicationKind
 
 
 def publish(
@@ -33,8 +34,9 @@ def publish(
     published since, `approval_lapsed` when an approver lost the role, `rollout_open` meanwhile.
     """
     require(actor, Permission.PUBLISH, proposal.product.slug)
-    refuse_stale(proposal)
     at = now or timezone.now()
+    refuse_expired(proposal, at)
+    refuse_stale(proposal)
     return land(
         proposal,
         Move.PUBLISH,
@@ -82,48 +84,17 @@ def bootstrap(
 
 def _published(row: Proposal, actor: Actor, now: datetime) -> Change:
     """Everything the approval rested on, asked again under the product's lock."""
+    for check in CHECKS:
+        check(row, now)
     live = latest(row.product)
-    _check_base(row, live)
-    why = moved(row)
-    if why:
-        raise stale(why)
-    _check_quorum(row)
-    _check_no_rollout(row)
-    refuse_overlap(row.product, row.revision_digest)
     publication = _issue_first_stage(row, live, actor, now)
-    _supersede_earlier(row, actor)
+    supersede_earlier(row, actor)
     return Change(
         reason=row.title,
         before=row.base_digest,
         after=row.revision_digest,
         data={"publication": publication.number, "round": row.round},
     )
-
-
-def _check_base(row: Proposal, live: Publication | None) -> None:
-    if (live.target_digest if live else "") != row.base_digest:
-        raise Conflict(
-            "base_changed",
-            f"It was approved against publication {row.base_publication}; now "
-            f"{live.number if live else 'nothing'} is live with other content. Withdraw it and "
-            "propose a generation that is based on what is live.",
-        )
-
-
-def _check_quorum(row: Proposal) -> None:
-    missing = still_missing(row)
-    if missing:
-        raise stale(f"Approvals are missing: {', '.join(sorted(missing))}")
-    gone = lapsed(row)
-    if gone:
-        raise Conflict(
-            "approval_lapsed", f"{', '.join(gone)} no longer holds the role of the approval."
-        )
-
-
-def _check_no_rollout(row: Proposal) -> None:
-    if Rollout.objects.filter(product=row.product, state__in=OPEN_ROLLOUTS).exists():
-        raise Conflict("rollout_open", "A rollout is under way; it has to end first.")
 
 
 def _issue_first_stage(
@@ -154,7 +125,7 @@ def _issue_first_stage(
     return publication
 
 
-def _supersede_earlier(row: Proposal, actor: Actor) -> None:
+def supersede_earlier(row: Proposal, actor: Actor) -> None:
     """Earlier decisions of the product are history now; each says so itself."""
     earlier = Proposal.objects.filter(product=row.product, state=ProposalState.PUBLISHED)
     for proposal in earlier.exclude(pk=row.pk):

@@ -12,17 +12,16 @@ from gates.services import cite, close_window, go_live, open_window
 from gates.states import Action
 from policies.models import Product
 from policies.selectors import document_of
-from releases.models import Proposal, Publication, Rollout
+from releases.models import Publication, Rollout
 from releases.selectors.edges import acknowledgement
 from releases.selectors.progress import Progress, progress
-from releases.services import reconciliation, resign
+from releases.services import edge_watch, reconciliation, resign, waiting
 from releases.services.accepted import Bounds, bounds_for
-from releases.services.binding import reopen_if_moved
 from releases.services.expectation import tell_clocks, tell_servers
 from releases.services.issue import latest
 from releases.services.rollback import roll_back
 from releases.services.rollout import advance, complete, open_stage, pause
-from releases.states import OPEN_ROLLOUTS, WAITING_PROPOSALS, RolloutState
+from releases.states import OPEN_ROLLOUTS, RolloutState
 
 logger = logging.getLogger(__name__)
 
@@ -38,14 +37,14 @@ def reconcile(product_id: int, now: datetime) -> bool:
         product = locked.filter(pk=product_id).first()
         if product is None:
             return False
-        for proposal in Proposal.objects.filter(product=product, state__in=WAITING_PROPOSALS):
-            reopen_if_moved(proposal)
+        waiting.step(product, now)
         publication = latest(product)
         if publication is not None:
             tell_servers(product, publication)
             tell_clocks(product)
             resign.step(product, publication, now)
             reconciliation.step(product, publication, now)
+            edge_watch.step(product, publication, now)
             _settle(product, publication, now)
         return True
 

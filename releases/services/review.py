@@ -9,11 +9,13 @@ from django.utils import timezone
 from accounts.guard import SYSTEM_ACTOR, Actor, Permission, require
 from accounts.models import User
 from controlplane.errors import BadInput, Conflict, Forbidden
-from orchid.engine.document.operation import Rollout as RolloutPolicy
-from policies.selectors import document_of
 from releases.lifecycle import Change, Move, land
 from releases.models import Proposal, Vote
+from releases.selectors.card import refuse_unproven
+from releases.selectors.trade import sentence
 from releases.services.binding import bound_digest, refuse_stale, stale
+from releases.services.expiry import refuse_expired
+from releases.services.in_force import rollout_rules
 from releases.services.publish import publish
 from releases.services.quorum import slot_for, still_missing, why_not_vote
 from releases.states import Choice, ProposalState
@@ -35,8 +37,9 @@ def vote(
     """
     require(actor, Permission.APPROVE, proposal.product.slug)
     voter(actor, proposal)
-    refuse_stale(proposal)
     at = now or timezone.now()
+    refuse_expired(proposal, at)
+    refuse_stale(proposal)
     with transaction.atomic():
         landed = land(
             proposal,
@@ -46,7 +49,7 @@ def vote(
             expected_version=expected_version,
         )
         landed = _concluded(actor, landed, decision)
-    if landed.state == ProposalState.APPROVED and _policy(landed).publish == "automatic":
+    if landed.state == ProposalState.APPROVED and rollout_rules(landed).publish == "automatic":
         # The vote stands whatever keeps the publication; it is then published as a move of its own.
         with suppress(Conflict):
             return publish(SYSTEM_ACTOR, landed, now=at)
@@ -70,6 +73,8 @@ def _cast(
         raise stale("What you saw is not what is there now")
     if not reason:
         raise BadInput("reason_missing", "A vote needs a reason; it stays with the decision.")
+    if decision == Choice.APPROVE:
+        refuse_unproven(row, at)
     role = slot_for(actor, row)
     if not role:
         asked = ", ".join(sorted(row.required))
@@ -94,7 +99,13 @@ def _cast(
         reason=reason,
         before=row.base_digest,
         after=row.revision_digest,
-        data={"decision": decision, "role": role, "bound_digest": seen, "round": row.round},
+        data={
+            "decision": decision,
+            "role": role,
+            "bound_digest": seen,
+            "round": row.round,
+            "signed": sentence(row.trade),
+        },
     )
 
 
@@ -107,8 +118,3 @@ def _concluded(actor: Actor, proposal: Proposal, decision: Choice) -> Proposal:
     else:
         return proposal
     return land(proposal, move, actor, lambda row: Change(after=row.revision_digest))
-
-
-def _policy(proposal: Proposal) -> RolloutPolicy:
-    """The rollout section that is in force: that of what is live, not of what asks to be."""
-    return document_of(proposal.base_digest or proposal.revision_digest).rollout

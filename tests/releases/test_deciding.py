@@ -272,3 +272,23 @@ def test_an_earlier_decision_says_that_it_was_superseded(product: Product) -> No
     publish(actor("dee"), approve("dee", second))
     first.refresh_from_db()
     assert first.state == ProposalState.SUPERSEDED
+
+
+def test_evidence_that_is_no_worse_leaves_the_votes_as_they_are(product: Product) -> None:
+    proposal = drafted(product)
+    model = document_of(proposal.revision_digest).models["compact"]
+    cell = {"kind": "frozen_suite", "suite": "late", "route": "compact", "spread": 0.1, "n": 100}
+    told = cell | {"mean": 0.95, "manifest": manifest_digest(model)}
+    push_evidence(SYSTEM_ACTOR, product, told | {"suite_version": "1"})
+    submit(actor("ana"), proposal)
+    approve("ben", proposal)
+    approve("dee", proposal)
+    push_evidence(SYSTEM_ACTOR, product, told | {"suite_version": "2", "mean": 0.96})
+    reconcile(product.pk, timezone.now())
+    proposal.refresh_from_db()
+    assert (proposal.state, proposal.round) == (ProposalState.APPROVED, 1)
+    push_evidence(SYSTEM_ACTOR, product, told | {"suite_version": "3", "mean": 0.94})
+    reconcile(product.pk, timezone.now())
+    proposal.refresh_from_db()
+    assert (proposal.state, proposal.round) == (ProposalState.DRAFT, 2)
+    assert "late 3 on compact" in proposal.returned_why

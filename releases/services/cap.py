@@ -1,0 +1,89 @@
+"""An emergency cap on one tenant: what is live with one budget more, published at once."""
+
+import copy
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from pydantic import TypeAdapter, ValidationError
+
+from accounts.guard import Actor, Permission, require
+from controlplane.errors import BadInput, Conflict, Invalid
+from orchid.engine.document.money import EVERY_TENANT
+from orchid.engine.document.values import DurationMs, duration_text
+from policies.models import Product
+from policies.selectors import given_of, revision_by_digest
+from policies.services import draft_generation
+from releases.models import Proposal
+from releases.services.emergency import publish_in_emergency, settled_digest
+from releases.services.issue import latest
+from releases.services.propose import propose
+from releases.states import SecondLookKind
+
+#: What a cap may bound, as the keys of a document's budget.
+LIMITS = ("max_teu", "max_live_token_ms", "max_output_tokens", "max_external_calls", "max_usd")
+
+
+@transaction.atomic
+def cap_tenant(
+    actor: Actor,
+    product: Product,
+    tenant: str,
+    window: str,
+    limits: dict[str, Any],
+    reason: str,
+    *,
+    now: datetime | None = None,
+) -> Proposal:
+    """Draft what is live with a tighter budget of one tenant and publish it in an emergency.
+
+    Raises 422 `not_a_cap` where the tenant has a tighter one already, 400 for no limit at all.
+    """
+    require(actor, Permission.EMERGENCY, product.slug)
+    given = {key: value for key, value in limits.items() if key in LIMITS and value is not None}
+    _check_named(tenant, given)
+    live = latest(product)
+    if live is None:
+        raise Conflict("not_live", "Nothing is live yet, so there is nothing to cap.")
+    window_ms = _window_ms(window)
+    base = revision_by_digest(product, settled_digest(product, live))
+    document = capped(given_of(base.digest), tenant, window_ms, given)
+    title = f"Emergency cap on {tenant}"
+    revision = draft_generation(actor, product, document, title, base)
+    proposal = propose(actor, product, revision.generation.number, title, reason)
+    return publish_in_emergency(actor, proposal, reason, kind=SecondLookKind.EMERGENCY_CAP, now=now)
+
+
+def capped(
+    document: dict[str, Any], tenant: str, window_ms: int, limits: dict[str, Any]
+) -> dict[str, Any]:
+    """The document with these limits in the tenant's budget of that window; the rest as it was."""
+    found = copy.deepcopy(document)
+    budgets = list(found.get("budgets") or [])
+    same = [b for b in budgets if (b["tenant"], b["window"]) == (tenant, window_ms)]
+    entry = same[0] if same else {"tenant": tenant, "window": window_ms}
+    for key, value in limits.items():
+        if key in entry and Decimal(str(entry[key])) <= Decimal(str(value)):
+            raise Invalid(
+                "not_a_cap",
+                f"{tenant} has at most {entry[key]} for {key} in {duration_text(window_ms)} "
+                "already; a cap in an emergency is below that. To give more is a proposal.",
+            )
+        entry[key] = value
+    found["budgets"] = budgets if same else [*budgets, entry]
+    return found
+
+
+def _window_ms(window: str) -> int:
+    try:
+        return TypeAdapter(DurationMs).validate_python(window)
+    except ValidationError as error:
+        raise BadInput("bad_window", "A window is a duration such as 10s, 15m or 1d.") from error
+
+
+def _check_named(tenant: str, limits: dict[str, Any]) -> None:
+    if not tenant.strip() or tenant == EVERY_TENANT:
+        raise BadInput("tenant_missing", "Name the one tenant that is capped.")
+    if not limits:
+        raise BadInput("limit_missing", f"Give at least one of {', '.join(LIMITS)}.")

@@ -1,0 +1,136 @@
+"""Publish at once and alone, for which somebody else owes a second look."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.guard import Actor, Permission, require
+from accounts.roles import Role
+from controlplane.errors import BadInput, Conflict, Forbidden, Invalid
+from policies.models import Product
+from releases.lifecycle import Change, Move, land
+from releases.models import Proposal, Publication, Rollout
+from releases.services.binding import current_revision
+from releases.services.issue import Serving, issue, latest
+from releases.services.pools import refuse_overlap
+from releases.services.propose import blocking_findings, record_contributors, required_for
+from releases.services.publish import supersede_earlier
+from releases.services.second_look import open_second_look
+from releases.states import OPEN_ROLLOUTS, PublicationKind, SecondLookKind
+
+
+def publish_in_emergency(
+    actor: Actor,
+    proposal: Proposal,
+    reason: str,
+    *,
+    kind: SecondLookKind = SecondLookKind.EMERGENCY_PUBLISH,
+    expected_version: int | None = None,
+    now: datetime | None = None,
+) -> Proposal:
+    """Serve a proposal's newest text to everyone at once, without votes, rollout or freeze.
+
+    An open rollout is closed in the same transaction. A person's act with a reason; 422 `findings`
+    while the document has an error, 409 `nothing_changes` for what is live already.
+    """
+    require(actor, Permission.EMERGENCY, proposal.product.slug)
+    at = now or timezone.now()
+    return land(
+        proposal,
+        Move.EMERGENCY,
+        actor,
+        lambda row: _published(row, actor, reason.strip(), kind, at),
+        expected_version=expected_version,
+    )
+
+
+def _published(
+    row: Proposal, actor: Actor, reason: str, kind: SecondLookKind, now: datetime
+) -> Change:
+    live = _checked(row, actor, reason)
+    digest = current_revision(row.generation).digest
+    base = settled_digest(row.product, live)
+    _refuse_content(row.product, digest, base)
+    record_contributors(row)
+    publication = issue(
+        row.product,
+        PublicationKind.EMERGENCY,
+        Serving(digest),
+        actor=actor.name,
+        reason=reason,
+        now=now,
+    )
+    _close_rollout(row.product, actor, publication, reason, now)
+    required = required_for(base, digest)
+    look = open_second_look(
+        actor, row.product, kind, publication, reason, now, asked_of=_asked_of(required)
+    )
+    row.revision_digest = digest
+    supersede_earlier(row, actor)
+    return Change(
+        columns={
+            "revision_digest": digest,
+            "base_publication": live.number,
+            "base_digest": base,
+            "required": required,
+        },
+        reason=reason,
+        before=base,
+        after=digest,
+        data={"publication": publication.number, "kind": kind, "look_due_at": str(look.due_at)},
+    )
+
+
+def _checked(row: Proposal, actor: Actor, reason: str) -> Publication:
+    if actor.user is None:
+        raise Forbidden("person_needed", "An emergency is a person’s act; a machine has none.")
+    if not reason:
+        raise BadInput("reason_missing", "Say what the emergency is; it is looked at afterwards.")
+    live = latest(row.product)
+    if live is None:
+        raise Conflict("not_live", "Nothing is live yet; publish the first generation instead.")
+    return live
+
+
+def _refuse_content(product: Product, digest: str, base: str) -> None:
+    if digest == base:
+        raise Conflict("nothing_changes", "This content is what is live already.")
+    findings = blocking_findings(product, digest, base)
+    if findings:
+        raise Invalid("findings", "The document breaks its own rules.", errors=findings)
+    refuse_overlap(product, digest)
+
+
+def settled_digest(product: Product, live: Publication) -> str:
+    """What is live apart from a candidate that is still on its way."""
+    is_on_its_way = Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).exists()
+    return live.incumbent_digest if is_on_its_way else live.target_digest
+
+
+def _asked_of(required: dict[str, int]) -> list[str]:
+    """Who looks: the product's owners where the change would have needed them, else SRE as well."""
+    if Role.PRODUCT_OWNER in required:
+        return [Role.PRODUCT_OWNER]
+    return [Role.PRODUCT_OWNER, Role.SRE]
+
+
+def _close_rollout(
+    product: Product, actor: Actor, publication: Publication, reason: str, now: datetime
+) -> None:
+    rollout = Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).first()
+    if rollout is None:
+        return
+    columns: dict[str, Any] = {"publication": publication, "closed_at": now, "reason": reason}
+    land(
+        rollout,
+        Move.ROLL_BACK,
+        actor,
+        lambda row: Change(
+            columns=columns,
+            reason=reason,
+            before=row.candidate_digest,
+            after=publication.incumbent_digest,
+            data={"publication": publication.number},
+        ),
+    )

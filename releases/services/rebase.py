@@ -1,0 +1,121 @@
+"""Bring a proposal onto what became live since it was begun."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from accounts.guard import Actor
+from controlplane.errors import Conflict
+from orchid.engine.document.merge import Merged, Side, merge
+from policies.models import Revision
+from policies.selectors import given_of
+from policies.services import revise
+from releases.lifecycle import Change, Move, land
+from releases.models import Proposal, Publication
+from releases.services.binding import current_revision, void_votes
+from releases.services.issue import latest
+from releases.services.recorded_diff import compare_with_live
+from releases.states import ProposalState
+
+
+@dataclass(frozen=True)
+class Rebase:
+    """A proposal's text, what it came from and what is live, merged."""
+
+    base: str
+    mine: Revision
+    live: Publication
+    merged: Merged
+
+    @property
+    def theirs(self) -> str:
+        return self.live.target_digest
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something else became live since the text was begun."""
+        return self.base != self.theirs
+
+
+def rebased(proposal: Proposal, choices: Mapping[str, Side] | None = None) -> Rebase:
+    """What a rebase would make of the newest text; stores nothing. 409 while nothing is live."""
+    live = latest(proposal.product)
+    if live is None:
+        raise Conflict("not_live", "Nothing is live yet that it could be based on.")
+    mine = current_revision(proposal.generation)
+    base = base_of(proposal, mine) or live.target_digest
+    theirs = given_of(live.target_digest)
+    return Rebase(base, mine, live, merge(given_of(base), mine.document, theirs, choices))
+
+
+def base_of(proposal: Proposal, revision: Revision) -> str:
+    """The content that the text was begun from or last submitted against; empty when unknown."""
+    if proposal.base_digest:
+        return proposal.base_digest
+    return revision.base.digest if revision.base else ""
+
+
+def rebase(
+    actor: Actor,
+    proposal: Proposal,
+    choices: Mapping[str, Side] | None = None,
+    *,
+    expected_version: int | None = None,
+    now: datetime | None = None,
+) -> Proposal:
+    """Store the merged text as the next revision; votes are void and a new round is needed.
+
+    409 `rebase_collisions` names the places where both sides changed and nobody chose,
+    `already_on_live` where nothing else became live, `nothing_changes` where nothing is left of it.
+    """
+    at = now or timezone.now()
+    return land(
+        proposal,
+        Move.REBASE,
+        actor,
+        lambda row: _rebased(row, actor, choices or {}, at),
+        expected_version=expected_version,
+    )
+
+
+def _rebased(row: Proposal, actor: Actor, choices: Mapping[str, Side], now: datetime) -> Change:
+    found = rebased(row, choices)
+    _check(found)
+    revision = revise(actor, row.generation, found.merged.document, found.mine.number)
+    if revision.digest == found.theirs:
+        raise Conflict("nothing_changes", "All that it changes is live already; withdraw it.")
+    why = f"It was rebased on publication {found.live.number}"
+    voided = void_votes(row, why)
+    compare_with_live(actor, row.product, revision.digest)
+    began = row.state != ProposalState.DRAFT
+    return Change(
+        columns={
+            "revision_digest": revision.digest,
+            "base_publication": found.live.number,
+            "base_digest": found.theirs,
+            "round": row.round + began,
+            "returned_why": why,
+        },
+        reason=why,
+        before=found.mine.digest,
+        after=revision.digest,
+        data={"from": found.base, "onto": found.theirs, "voided_votes": voided, "at": str(now)},
+    )
+
+
+def _check(found: Rebase) -> None:
+    if not found.is_due:
+        raise Conflict("already_on_live", "Nothing else became live since it was begun.")
+    left = found.merged.open
+    if left:
+        raise Conflict(
+            "rebase_collisions",
+            f"Both sides changed {', '.join(one.pointer for one in left)}. Choose mine or theirs "
+            "for each.",
+            collisions=[
+                {"pointer": one.pointer, "base": one.base, "mine": one.mine, "theirs": one.theirs}
+                for one in left
+            ],
+        )
