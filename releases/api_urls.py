@@ -2,7 +2,16 @@
 
 from django.urls import URLPattern, path
 
-from releases.api import edges, proposals, publications, reconciliation, rollbacks, rollouts
+from releases.api import (
+    edges,
+    overrides,
+    proposals,
+    publications,
+    reconciliation,
+    records,
+    rollbacks,
+    rollouts,
+)
 
 PRODUCT = "products/<slug:slug>"
 
@@ -31,6 +40,10 @@ api_urlpatterns: list[URLPattern] = [
     path(f"{PRODUCT}/alarms", edges.Alarms.as_view()),
     path("alarms", edges.Alarms.as_view()),
     path("edges", edges.Edges.as_view()),
+    path("proposals/<int:pk>/card", records.ReviewCard.as_view()),
+    path("proposals/<int:pk>/record", records.DecisionRecord.as_view()),
+    path("rollouts/<int:pk>/overrides", overrides.RolloutOverrides.as_view()),
+    path("overrides/<int:pk>/confirm", overrides.ConfirmOverride.as_view()),
     path("rollouts", rollouts.Rollouts.as_view()),
     path("rollouts/<int:pk>", rollouts.RolloutDetail.as_view()),
     path("rollouts/<int:pk>/advance", rollouts.Advance.as_view()),

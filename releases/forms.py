@@ -36,6 +36,26 @@ class SegmentForm(MoveForm):
     segment = forms.CharField(max_length=80)
 
 
+class OverrideForm(forms.Form):
+    """Why an inconclusive stage may go on, and which judgement the person had on the page."""
+
+    evaluation = forms.IntegerField(min_value=1)
+    reason = forms.CharField(max_length=5000)
+
+
+class RecordForm(forms.Form):
+    """A decision record as a person leaves it, and the revision that it was written over."""
+
+    expected_revision = forms.IntegerField(min_value=0)
+    decision = forms.CharField(required=False)
+    gates = forms.CharField(required=False)
+    evidence = forms.CharField(required=False)
+    rejected = forms.CharField(required=False)
+    failure = forms.CharField(required=False)
+    rollback = forms.CharField(required=False)
+    revisit = forms.CharField(required=False)
+
+
 class ReasonForm(forms.Form):
     """A reason for what follows at once."""
 

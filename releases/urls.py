@@ -4,10 +4,12 @@ from django.urls import URLPattern, path
 
 from releases.views import (
     edges,
+    overrides,
     overview,
     proposals,
     publications,
     reconciliation,
+    records,
     rollback,
     rollout,
 )
@@ -23,6 +25,11 @@ urlpatterns: list[URLPattern] = [
     path("proposals/<int:pk>/vote", proposals.cast_vote, name="vote"),
     path("proposals/<int:pk>/publish", proposals.publish_proposal, name="publish"),
     path("proposals/<int:pk>/withdraw", proposals.withdraw, name="withdraw"),
+    path("proposals/<int:pk>/record", records.record, name="record"),
+    path("proposals/<int:pk>/record.md", records.record_markdown, name="record-markdown"),
+    path("proposals/<int:pk>/record.json", records.record_json, name="record-json"),
+    path("rollout/<int:pk>/override", overrides.ask, name="ask-override"),
+    path("overrides/<int:pk>/confirm", overrides.confirm, name="confirm-override"),
     path("publications/", publications.publications, name="publications"),
     path("edges/", edges.edges, name="edges"),
     path("edges/register", edges.register, name="register-edge"),

@@ -13,6 +13,7 @@ from policies.selectors import document_of
 from releases.lifecycle import Change, Move, land, lock_product
 from releases.models import Proposal, Publication, Rollout
 from releases.services.binding import refuse_stale
+from releases.services.decision_record import fix as fix_record
 from releases.services.expiry import refuse_expired
 from releases.services.hindrances import CHECKS
 from releases.services.issue import Serving, issue, latest
@@ -88,6 +89,7 @@ def _published(row: Proposal, actor: Actor, now: datetime) -> Change:
         check(row, now)
     live = latest(row.product)
     publication = _issue_first_stage(row, live, actor, now)
+    fix_record(row, actor, now)
     supersede_earlier(row, actor)
     return Change(
         reason=row.title,

@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.guard import Permission, may, page
@@ -15,6 +16,7 @@ from policies.selectors import document_of
 from policies.selectors import product as product_by_slug
 from releases.forms import MoveForm, ProposeForm, VoteForm
 from releases.models import Proposal
+from releases.selectors.card import review_card
 from releases.selectors.recorded_diff import recorded
 from releases.selectors.review import review
 from releases.selectors.trade import read_trade
@@ -58,6 +60,7 @@ def proposal(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "proposal": row,
         "review": review(request.actor, row),  # type: ignore[attr-defined]
         "trade": read_trade(row.trade),
+        "card": review_card(row, timezone.now()),
         "recorded": recorded(row),
         "may_propose": may(request.actor, Permission.PROPOSE, slug),  # type: ignore[attr-defined]
         "frontier": frontier_plot(

@@ -43,6 +43,7 @@ P = Permission
 PUBLIC, KNOWN = Need(scope="public"), Need(scope="known")
 VIEW, PROPOSE, APPROVE = Need((P.VIEW,)), Need((P.PROPOSE,)), Need((P.APPROVE,))
 PUBLISH, ROLLBACK = Need((P.PUBLISH,)), Need((P.ROLLBACK,))
+OVERRIDE = Need((P.OVERRIDE,))
 PUSH, ADMINISTER = Need((P.EVIDENCE_PUSH,)), Need((P.ADMINISTER,))
 #: To deliver is one thing, to change what is seen another.
 DELIVER, INGEST, EDGE = Need((P.INGEST,)), Need((P.VIEW, P.INGEST)), Need((P.EDGE,))
@@ -166,7 +167,10 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     OF_ONE + "verdicts": (VIEW, None),
     API + "proposals": (VIEW, PROPOSE),
     API + "proposals/<int:pk>": (VIEW, None),
+    API + "overrides/<int:pk>/confirm": (None, OVERRIDE),
+    API + "proposals/<int:pk>/card": (VIEW, None),
     API + "proposals/<int:pk>/publish": (None, PUBLISH),
+    API + "proposals/<int:pk>/record": (VIEW, PROPOSE),
     API + "proposals/<int:pk>/submit": (None, PROPOSE),
     API + "proposals/<int:pk>/vote": (None, APPROVE),
     API + "proposals/<int:pk>/withdraw": (None, PROPOSE),
@@ -179,6 +183,7 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     API + "rollouts/<int:pk>/approve": (None, APPROVE),
     API + "rollouts/<int:pk>/hold-back": (None, ROLLBACK),
     API + "rollouts/<int:pk>/let-go": (None, PUBLISH),
+    API + "rollouts/<int:pk>/overrides": (VIEW, OVERRIDE),
     API + "rollouts/<int:pk>/pause": (None, ROLLBACK),
     API + "rollouts/<int:pk>/resume": (None, PUBLISH),
     API + "verdicts": (VIEW, None),
@@ -236,7 +241,12 @@ OF_PRODUCTS: dict[str, tuple[Need | None, Need | None]] = {
     PAGES + "generations/new": (PROPOSE, PROPOSE),
     PAGES + "proposals/": (VIEW, None),
     PAGES + "proposals/<int:pk>/": (VIEW, None),
+    PAGES + "overrides/<int:pk>/confirm": (None, OVERRIDE),
     PAGES + "proposals/<int:pk>/publish": (None, PUBLISH),
+    PAGES + "proposals/<int:pk>/record": (VIEW, PROPOSE),
+    PAGES + "proposals/<int:pk>/record.json": (VIEW, None),
+    PAGES + "proposals/<int:pk>/record.md": (VIEW, None),
+    PAGES + "rollout/<int:pk>/override": (None, OVERRIDE),
     PAGES + "proposals/<int:pk>/submit": (None, PROPOSE),
     PAGES + "proposals/<int:pk>/vote": (None, APPROVE),
     PAGES + "proposals/<int:pk>/withdraw": (None, PROPOSE),

@@ -1,0 +1,43 @@
+"""Overrides of inconclusive stages, for machines that show them and people who act by API."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.guard import Permission, actor_of, require
+from accounts.idempotency import idempotent
+from controlplane.errors import NotFound
+from releases import decision_shapes as shapes
+from releases.api.parts import listed, seen_rollout, taken
+from releases.models import Override
+from releases.selectors.overrides import overrides
+from releases.services import override
+
+
+class RolloutOverrides(APIView):
+    @extend_schema(responses=shapes.OverrideOut(many=True))
+    def get(self, request: Request, pk: int) -> Response:
+        row = seen_rollout(request, pk)
+        rows = overrides(row.product).filter(rollout=row)
+        return listed(request, rows, shapes.OverrideOut, "asked_at")
+
+    @extend_schema(request=shapes.NewOverride, responses={201: shapes.OverrideOut})
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        data = taken(shapes.NewOverride, request)
+        row = seen_rollout(request, pk)
+        asked = override.ask(actor_of(request), row, data["evaluation"], data["reason"])
+        return Response(shapes.OverrideOut(asked).data, status=201)
+
+
+class ConfirmOverride(APIView):
+    @extend_schema(request=None, responses=shapes.OverrideOut)
+    @idempotent
+    def post(self, request: Request, pk: int) -> Response:
+        row = Override.objects.select_related("product").filter(pk=pk).first()
+        if row is None:
+            raise NotFound("not_found", f"There is no override {pk}.")
+        require(actor_of(request), Permission.VIEW, row.product.slug)
+        confirmed = override.confirm(actor_of(request), row)
+        return Response(shapes.OverrideOut(confirmed).data)

@@ -1,0 +1,167 @@
+"""What a decision record says before anybody edits it: each section from facts, as Markdown."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from gates import wording
+from gates.selectors.frontier import frontier
+from gates.states import Metric
+from orchid.engine.document.operation import Revisit
+from orchid.engine.document.values import duration_text
+from policies.selectors import document_of
+from releases.models import Proposal, Vote
+from releases.selectors.evidence import evidence_for
+from releases.selectors.live import generation_of
+from releases.selectors.trade import read_trade, sentence
+from releases.states import Choice, ProposalState
+
+#: Pieces of evidence that are named one by one.
+NAMED = 40
+
+
+def generated(proposal: Proposal) -> dict[str, str]:
+    """Every section by its key, as the facts are now."""
+    return {key: write(proposal) for key, (_, write) in SECTIONS.items()}
+
+
+def titles() -> dict[str, str]:
+    """The sections in their order, by key."""
+    return {key: title for key, (title, _) in SECTIONS.items()}
+
+
+def _decision(proposal: Proposal) -> str:
+    number = proposal.generation.number
+    lines = [f"Serve generation {number} (content `{proposal.revision_digest}`): {proposal.title}."]
+    if proposal.rationale:
+        lines.append(proposal.rationale)
+    base = generation_of(proposal.product_id, proposal.base_digest)
+    if base is not None:
+        lines.append(
+            f"Base: generation {base.generation.number}, publication {proposal.base_publication}."
+        )
+    if proposal.trade:
+        lines.append(f"Signed {sentence(proposal.trade)}.")
+    return "\n\n".join([*lines, _listed(map(_vote_said, _standing_votes(proposal)))]).strip()
+
+
+def _gates(proposal: Proposal) -> str:
+    trade = read_trade(proposal.trade)
+    if trade is None:
+        return "No trade has been taken yet."
+    lines = [
+        f"{row.label}: gate {wording.bound(row.metric, row.bound)}, signed "
+        f"{wording.figure(row.metric, row.after, row.bound)} ({row.kind})"
+        + _held(row.metric, row.accepted_bound)
+        for row in trade.rows
+    ]
+    lines += [
+        f"Segment {row['name']}: floor {wording.bound(Metric.UTILITY, row['floor'])}, signed "
+        f"{wording.figure(Metric.UTILITY, row['after'], row['floor'])}"
+        + _held(Metric.UTILITY, row["accepted_bound"])
+        for row in trade.segments
+    ]
+    return _listed(lines)
+
+
+def _evidence(proposal: Proposal) -> str:
+    rows = list(evidence_for(proposal.product_id, proposal.revision_digest))
+    lines = [
+        f"{row.suite} {row.suite_version} on {row.route}, {row.key or 'everything'}: "
+        f"{row.mean:.4f} of {row.n:,} items, {row.violations:,} violations (`{row.digest}`)"
+        for row in rows[:NAMED]
+    ]
+    if len(rows) > NAMED:
+        lines.append(f"and {len(rows) - NAMED:,} more")
+    whole = f"Set `{proposal.evidence_digest}`." if proposal.evidence_digest else ""
+    return "\n\n".join(part for part in (whole, _listed(lines)) if part) or "None."
+
+
+def _rejected(proposal: Proposal) -> str:
+    """Proposals turned down on the same base, and points that miss a gate or are beaten."""
+    others = Proposal.objects.filter(
+        product=proposal.product_id,
+        base_digest=proposal.base_digest,
+        state__in=(ProposalState.REJECTED, ProposalState.WITHDRAWN),
+    ).exclude(pk=proposal.pk)
+    lines = [_turned_down(other) for other in others.select_related("generation")[:20]]
+    for found in frontier(proposal.product, proposal.trade or None):
+        why = found.outcome or (f"beaten by {', '.join(found.beaten.by)}" if found.beaten else "")
+        if why and not found.is_selected:
+            lines.append(f"{found.point.name}: {why}")
+    return _listed(lines) or "No other proposal was turned down on this base."
+
+
+def _failure(proposal: Proposal) -> str:
+    document = document_of(proposal.revision_digest)
+    rungs = [step if isinstance(step, str) else step.rung for step in document.overload]
+    ladder = ", then ".join(rung.replace("_", " ") for rung in rungs)
+    retry = document.admission.retry
+    return _listed(
+        [
+            f"In overload: {ladder}" if ladder else "",
+            f"Retries take at most {retry.budget * 100:g} % of the traffic" if retry else "",
+            f"A gate that fails on a stage: {document.rollout.on_breach}",
+            f"An edge whose bundle has expired: {document.rollout.on_expiry.replace('_', ' ')}",
+        ]
+    )
+
+
+def _rollback(proposal: Proposal) -> str:
+    base = generation_of(proposal.product_id, proposal.base_digest)
+    if base is None:
+        return "Nothing was live before it: a rollback has nothing to restore."
+    pool = document_of(base.digest).fleet.pool
+    lines = [
+        f"“Roll back”, `orchid rollback` or one API call publishes generation "
+        f"{base.generation.number} again under the next admission number",
+        f"Its pool ({pool}) stays warm until reconciliation" if pool else "",
+        "Running sequences end under the manifest that they began with",
+    ]
+    return _listed(lines)
+
+
+def _revisit(proposal: Proposal) -> str:
+    rows = document_of(proposal.revision_digest).revisit
+    return _listed(_condition(row) for row in rows) or "The document names none."
+
+
+SECTIONS: Mapping[str, tuple[str, Callable[[Proposal], str]]] = {
+    "decision": ("Decision", _decision),
+    "gates": ("Gates", _gates),
+    "evidence": ("Evidence", _evidence),
+    "rejected": ("Rejected alternatives", _rejected),
+    "failure": ("Failure behaviour", _failure),
+    "rollback": ("Rollback plan", _rollback),
+    "revisit": ("Revisit conditions", _revisit),
+}
+
+
+def _held(metric: str, bound: str | None) -> str:
+    return f", rollout held to {wording.bound(metric, bound)}" if bound else ""
+
+
+def _standing_votes(proposal: Proposal) -> Iterable[Vote]:
+    return proposal.votes.filter(void=False).select_related("user").order_by("at")
+
+
+def _vote_said(vote: Vote) -> str:
+    done = "approved" if vote.decision == Choice.APPROVE else "rejected"
+    role = vote.role.replace("_", " ")
+    return f"{vote.user.get_username()} {done} as {role}, {vote.at:%Y-%m-%d %H:%M}: {vote.reason}"
+
+
+def _turned_down(other: Proposal) -> str:
+    said = other.votes.filter(decision=Choice.REJECT).order_by("-at").first()
+    why = said.reason if said else "no reason was given"
+    state = other.get_state_display().lower()
+    return f"Generation {other.generation.number}, {other.title}: {state}, {why}"
+
+
+def _condition(row: Revisit) -> str:
+    limits = [f"over {row.max:g}"] if row.max is not None else []
+    limits += [f"under {row.min:g}"] if row.min is not None else []
+    window = duration_text(row.window_ms)
+    return f"{row.trigger.replace('_', ' ')}: {row.measure}, {' or '.join(limits)} in {window}"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines if line)
