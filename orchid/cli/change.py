@@ -1,4 +1,4 @@
-"""`orchid propose` and `rollback`: a change of what is live."""
+"""`orchid propose`: a change of what is live."""
 
 from pathlib import Path
 
@@ -62,20 +62,3 @@ def proposal_text(proposal: Json) -> str:
         f" ({short(proposal['revision_digest'])}): {proposal['state']}\n"
         f"Approvals it needs: {needed or 'not yet known'}"
     )
-
-
-@click.command()
-@product_option
-@click.option("--reason", required=True, help="Why; it stays in the audit trail.")
-@click.option("--to", type=int, help="Number of a publication; default: the one before.")
-@json_option
-def rollback(product: str | None, reason: str, to: int | None, as_json: bool) -> None:
-    """Publish what was live before as a new admission generation."""
-    asked: Json = {"reason": reason} | ({"to": to} if to else {})
-    made = Api().post(f"/api/v1/products/{named(product)}/rollbacks", asked)
-    show(made, lambda: rollback_text(made), as_json=as_json)
-
-
-def rollback_text(made: Json) -> str:
-    digest = short(made["incumbent_digest"])
-    return f"Admission generation {made['number']} ({made['kind']}) serves {digest} again."

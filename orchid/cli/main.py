@@ -26,7 +26,7 @@ COMMANDS = {
     "propose": Target("change", "propose", "Draft a generation from a document and propose it."),
     "evidence": Target("evidence", "evidence", "Quality evidence: push and list it."),
     "check": Target("check", "check", "May a generation ship? The verdict is the exit code."),
-    "rollback": Target("change", "rollback", "Go back to what was live before."),
+    "rollback": Target("rollback", "rollback", "Go back to what was live before, or rehearse it."),
     "packet": Target("packet", "packet", "Export what a verdict rests on, and recompute it."),
     "audit": Target("audit", "audit", "Exact percentiles and shares of an exported column."),
     "ingest": Target("ingest", "ingest", "Deliver trace files, logs and records."),
