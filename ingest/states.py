@@ -65,6 +65,15 @@ class ShadowCounted(models.TextChoices):
     UNSENT = "unsent", "No room: too many lines waited to be sent"
 
 
+#: Every way to differ, the worst for who asks first.
+DIFFERING = (
+    ShadowCounted.REFUSES,
+    ShadowCounted.DEFERS,
+    ShadowCounted.SERVES,
+    ShadowCounted.ROUTE,
+    ShadowCounted.BOUNDS,
+    ShadowCounted.REASON,
+)
 #: What an edge left out.
 PASSED_OVER = (
     ShadowCounted.OVERLOAD,

@@ -11,6 +11,7 @@ from releases.api import (
     records,
     rollbacks,
     rollouts,
+    shadow,
 )
 
 PRODUCT = "products/<slug:slug>"
@@ -44,6 +45,8 @@ api_urlpatterns: list[URLPattern] = [
     path("proposals/<int:pk>/record", records.DecisionRecord.as_view()),
     path("rollouts/<int:pk>/overrides", overrides.RolloutOverrides.as_view()),
     path("overrides/<int:pk>/confirm", overrides.ConfirmOverride.as_view()),
+    path(f"{PRODUCT}/shadow", shadow.Shadow.as_view()),
+    path(f"{PRODUCT}/shadow/disagreements", shadow.ShadowDisagreements.as_view()),
     path("rollouts", rollouts.Rollouts.as_view()),
     path("rollouts/<int:pk>", rollouts.RolloutDetail.as_view()),
     path("rollouts/<int:pk>/advance", rollouts.Advance.as_view()),

@@ -2,7 +2,8 @@
 
 from django import forms
 
-from releases.states import Choice
+from ingest.states import DIFFERING, ShadowMode
+from releases.states import Choice, ShadowNear
 
 
 class ProposeForm(forms.Form):
@@ -79,3 +80,14 @@ class FirstForm(forms.Form):
 
     generation = forms.IntegerField(min_value=1)
     reason = forms.CharField(max_length=5000)
+
+
+class ShadowForm(forms.Form):
+    """Which decisions of a candidate are looked at; what is empty asks nothing."""
+
+    publication = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    mode = forms.ChoiceField(required=False, choices=ShadowMode.choices)
+    near = forms.ChoiceField(required=False, choices=ShadowNear.choices)
+    difference = forms.ChoiceField(
+        required=False, choices=[(one.value, one.label) for one in DIFFERING]
+    )

@@ -206,3 +206,12 @@ _READINESS_BADGES = {
     Readiness.UNKNOWN: "badge badge--no-data",
     Readiness.READY: "badge badge--pass",
 }
+
+
+class ShadowNear(TextChoices):
+    """What a request was close to: little was left, or little is known."""
+
+    DEADLINE = "deadline", "Near deadlines"
+    FLOOR = "floor", "Near floors"
+    LONG_CONTEXT = "long_context", "Long contexts"
+    BUDGET = "budget", "Near budgets"

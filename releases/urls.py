@@ -12,6 +12,7 @@ from releases.views import (
     records,
     rollback,
     rollout,
+    shadow,
 )
 
 app_name = "releases"
@@ -45,6 +46,7 @@ urlpatterns: list[URLPattern] = [
     path("rollout/<int:pk>/let-go", rollout.let_go, name="let-go"),
     path("rollout/<int:pk>/pause", rollout.pause, name="pause"),
     path("rollout/<int:pk>/resume", rollout.resume, name="resume"),
+    path("shadow/", shadow.shadow, name="shadow"),
     path("rollback/", rollback.rollback, name="rollback"),
     path("rollback/drill", rollback.drill, name="drill"),
     path("reconciliation/", reconciliation.reconciliation, name="reconciliation"),

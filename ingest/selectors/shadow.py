@@ -73,9 +73,12 @@ def close_to(rows: QuerySet[ShadowRow], what: Near) -> QuerySet[ShadowRow]:
 
 def in_places(rows: QuerySet[ShadowRow], places: Iterable[Place]) -> QuerySet[ShadowRow]:
     """Those that the candidate would serve in one of these places."""
-    match = Q(pk__in=[])
+    by_route: dict[str, list[str]] = {}
     for place in places:
-        match |= Q(dims_key=place.dims_key, route=place.route)
+        by_route.setdefault(place.route, []).append(place.dims_key)
+    match = Q(day__isnull=True)  # no row
+    for route, keys in by_route.items():
+        match |= Q(route=route, dims_key__in=keys)
     return rows.filter(match)
 
 
@@ -86,9 +89,16 @@ def places_of(rows: QuerySet[ShadowRow]) -> dict[Place, int]:
     return {Place(dims_key, route): n for dims_key, route, n in found}
 
 
-def modes_of(product: Product, publication: int) -> list[ShadowMode]:
-    """The modes in which a publication has lines."""
-    rows = ShadowCount.objects.filter(source__product=product, publication=publication)
-    return [
-        ShadowMode(mode) for mode in rows.order_by("mode").values_list("mode", flat=True).distinct()
-    ]
+@dataclass(frozen=True)
+class Told:
+    """A publication in a mode of which edges told something."""
+
+    publication: int
+    mode: ShadowMode
+
+
+def told(product: Product) -> list[Told]:
+    """What can be looked at, the newest publication first."""
+    rows = ShadowCount.objects.filter(source__product=product)
+    pairs = rows.order_by("-publication", "mode").values_list("publication", "mode").distinct()
+    return [Told(number, ShadowMode(mode)) for number, mode in pairs]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ingest.selectors.shadow import shadow_counts
+from controlplane.errors import NotFound
+from ingest.selectors.shadow import shadow_counts, told
 from ingest.states import ShadowCounted, ShadowMode
 from policies.models import Product
 from releases.models import Publication
@@ -66,3 +67,24 @@ def agreement(
         first_at=found.first_at,
         last_at=found.last_at,
     )
+
+
+def publication_looked_at(product: Product, number: int | None) -> Publication | None:
+    """The one that is asked for, else the newest that edges told of, else the newest."""
+    publications = Publication.objects.filter(product=product)
+    if number is not None:
+        found = publications.filter(number=number).first()
+        if found is None:
+            raise NotFound("not_found", f"{product.slug} has no publication {number}.")
+        return found
+    known = [one.publication for one in told(product)[:1]]
+    newest = publications.order_by("-number")
+    return (newest.filter(number__in=known) if known else newest).first()
+
+
+def mode_looked_at(product: Product, publication: Publication, asked: str) -> ShadowMode:
+    """The one that is asked for, else what edges told of the publication, else shadow."""
+    if asked:
+        return ShadowMode(asked)
+    modes = [one.mode for one in told(product) if one.publication == publication.number]
+    return modes[0] if modes else ShadowMode.SHADOW
