@@ -22,6 +22,12 @@ from accounts.services import record
 from controlplane import errors
 from controlplane.sign_on import Provider
 
+#: Rank and words of each way to confirm, by allauth's name for it.
+WAYS = {
+    "mfa_reauthenticate:webauthn": (0, "Use a security key"),
+    "mfa_reauthenticate": (1, "Use the code of an app, or a recovery code"),
+    "reauthenticate": (2, "Use your password"),
+}
 LEFT = errors.Forbidden("account_closed", "This account is closed. An owner can open it again.")
 
 
@@ -37,6 +43,13 @@ class PeopleAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def is_reauthentication_required(self, *, app: str, **_: Any) -> bool:
         return not is_fresh(context.request)
+
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
+        """The ways to confirm who one is, the strongest first."""
+        found = super().get_reauthentication_methods(user)
+        known = [(one, *WAYS[one["id"]]) for one in found]
+        known.sort(key=lambda way: way[1])
+        return [{**one, "description": words} for one, _, words in known]
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         return errors.respond(request, LEFT)

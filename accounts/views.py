@@ -1,6 +1,6 @@
 """Pages of people: signing in, a new password, joining by invitation."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import EmailAddress, Login
@@ -27,7 +27,9 @@ class SignIn(auth.LoginView):
     template_name = "accounts/login.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
-    extra_context: ClassVar = {"providers": settings.SIGN_ON.values()}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(providers=settings.SIGN_ON.values(), **kwargs)
 
     def form_valid(self, form: SignInForm) -> HttpResponse:
         """The password was right; who has a second factor is asked for it before they are in."""

@@ -140,6 +140,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 # Guesses are counted in the database, for every process alike: accounts/sign_in.py.
 ACCOUNT_RATE_LIMITS = False
 ACCOUNT_PREVENT_ENUMERATION = False
+ACCOUNT_REAUTHENTICATION_METHODS = {"password", "mfa"}
 ACCOUNT_REAUTHENTICATION_TIMEOUT = ENV.people.confirmed_s
 ACCOUNT_REAUTHENTICATION_REQUIRED = SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_FORMS = {"reauthenticate": "accounts.sign_in.ConfirmPasswordForm"}

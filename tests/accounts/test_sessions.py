@@ -1,0 +1,106 @@
+"""How long a session lasts, which ones somebody has, and what ends them."""
+
+import time
+from typing import Any
+
+import pytest
+from allauth.usersessions.models import UserSession
+from django.test import Client
+from pytest_django import Settings
+
+from accounts.models import AuditEvent
+from tests.people import PASSWORD, Cast
+
+CHANGED = {"old_password": PASSWORD, "new_password1": "quite-another-one"}
+CHANGED |= {"new_password2": "quite-another-one"}
+
+
+def signed_in(name: str, agent: str = "a browser") -> Client:
+    client = Client(headers={"User-Agent": agent})
+    client.post("/login", {"username": name, "password": PASSWORD})
+    assert is_in(client)
+    return client
+
+
+def is_in(client: Client) -> bool:
+    return client.get("/account/").status_code == 200
+
+
+def moved(client: Client, **seconds_ago: float) -> None:
+    session = client.session
+    for name, seconds in seconds_ago.items():
+        session[name] = time.time() - seconds
+    session.save()
+
+
+@pytest.mark.parametrize(
+    ("ago", "stays"),
+    [
+        ({"seen_at": 7100}, True),
+        ({"seen_at": 7300}, False),
+        ({"signed_in_at": 43_100}, True),
+        ({"signed_in_at": 43_300}, False),
+    ],
+)
+def test_a_session_ends_by_idleness_and_by_age(
+    cast: Cast, ago: dict[str, float], stays: bool
+) -> None:
+    client = signed_in("ana")
+    moved(client, **ago)
+    answer = client.get("/", follow=True)
+    assert is_in(client) is stays
+    if not stays:
+        assert "Your session has ended" in answer.content.decode()
+
+
+def test_use_keeps_a_session_from_idling(cast: Cast) -> None:
+    client = signed_in("ana")
+    moved(client, seen_at=7000)
+    assert is_in(client)
+    assert time.time() - client.session["seen_at"] < 60
+
+
+def test_a_new_password_ends_every_other_session(cast: Cast) -> None:
+    here, there = signed_in("ana"), signed_in("ana", "another")
+    assert here.post("/account/password", CHANGED).headers["Location"] == "/account/"
+    assert (is_in(here), is_in(there)) == (True, False)
+    assert AuditEvent.objects.filter(actor="ana", action="password.changed").exists()
+    shown = here.get("/account/").context["sessions"]
+    assert [one.session_key for one in shown] == [here.session.session_key]
+
+
+def test_a_wrong_old_password_changes_nothing(cast: Cast) -> None:
+    here, there = signed_in("ana"), signed_in("ana", "another")
+    here.post("/account/password", CHANGED | {"old_password": "wrong"})
+    assert (is_in(here), is_in(there)) == (True, True)
+
+
+def test_somebody_sees_their_sessions_and_ends_one(cast: Cast) -> None:
+    here, there = signed_in("ana"), signed_in("ana", "the library")
+    other = signed_in("ben")
+    assert "the library" in here.get("/account/").content.decode()
+    row = UserSession.objects.get(session_key=there.session.session_key)
+    here.post("/account/sessions/end", {"session": row.pk})
+    assert (is_in(here), is_in(there), is_in(other)) == (True, False, True)
+
+
+def test_nobody_ends_the_session_of_another(cast: Cast) -> None:
+    mine, theirs = signed_in("ana"), signed_in("ben")
+    row = UserSession.objects.get(session_key=theirs.session.session_key)
+    mine.post("/account/sessions/end", {"session": row.pk})
+    assert is_in(theirs)
+
+
+def test_all_others_end_at_one_button(cast: Cast) -> None:
+    here, *others = (signed_in("ana", f"browser {number}") for number in range(3))
+    here.post("/account/sessions/end")
+    assert (is_in(here), [is_in(one) for one in others]) == (True, [False, False])
+    assert AuditEvent.objects.get(action="session.ended").data == {"count": 2}
+
+
+def test_signing_in_and_out_are_in_the_trail(cast: Cast, settings: Settings) -> None:
+    client = signed_in("ana")
+    client.post("/logout")
+    rows: Any = AuditEvent.objects.filter(actor="ana").order_by("id")
+    assert [row.action for row in rows] == ["sign_in", "sign_out"]
+    assert rows[0].data == {"by": ["password"], "address": "127.0.0.1"}
