@@ -55,7 +55,7 @@ class RotateForm(RevokeForm):
 
 class RoleForm(forms.Form):
     username = forms.CharField(max_length=150, label="Name of the account")
-    role = forms.ChoiceField(choices=ROLE_CHOICES_OF_PEOPLE)
+    role = forms.ChoiceField(choices=[("", "Choose one"), *ROLE_CHOICES_OF_PEOPLE])
 
 
 class TakeRoleForm(forms.Form):

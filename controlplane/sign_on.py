@@ -46,8 +46,9 @@ class Provider:
     def takes(self, email: str) -> bool:
         """Whether the rules let in a verified address."""
         address = email.casefold()
-        domain = address.rpartition("@")[2]
-        return address in self.emails or domain in self.domains or "*" in self.domains
+        name, _, domain = address.rpartition("@")
+        taken = address in self.emails or domain in self.domains or "*" in self.domains
+        return bool(name) and taken
 
 
 def read(path: Path) -> tuple[Provider, ...]:
