@@ -3,6 +3,7 @@
 from django import forms
 
 from ingest.states import DIFFERING, ShadowMode
+from releases.services.cap import LIMITS
 from releases.states import Choice, ShadowNear
 
 
@@ -91,3 +92,48 @@ class ShadowForm(forms.Form):
     difference = forms.ChoiceField(
         required=False, choices=[(one.value, one.label) for one in DIFFERING]
     )
+
+
+class TimeForm(forms.Form):
+    """A time on the wall and its zone; an empty time lifts the one that is set."""
+
+    expected_version = forms.IntegerField(min_value=1)
+    local = forms.CharField(required=False, max_length=25)
+    zone = forms.CharField(required=False, max_length=64)
+    which = forms.ChoiceField(
+        required=False, choices=[("", ""), ("first", "first"), ("second", "second")]
+    )
+
+
+class CommentForm(forms.Form):
+    """What somebody says about a proposal."""
+
+    text = forms.CharField(max_length=5000)
+
+
+class EmergencyForm(forms.Form):
+    """An open proposal and what the emergency is."""
+
+    proposal = forms.IntegerField(min_value=1)
+    reason = forms.CharField(max_length=5000)
+
+
+class CapForm(forms.Form):
+    """A tighter budget of one tenant, and what the emergency is."""
+
+    tenant = forms.CharField(max_length=80)
+    window = forms.CharField(max_length=12)
+    limit = forms.ChoiceField(choices=[(name, name) for name in LIMITS])
+    amount = forms.DecimalField(min_value=0, max_digits=18, decimal_places=6)
+    reason = forms.CharField(max_length=5000)
+
+    def limits(self) -> dict[str, str | int]:
+        """The one limit of the form; only money has a fraction."""
+        name, amount = self.cleaned_data["limit"], self.cleaned_data["amount"]
+        return {name: str(amount) if name == "max_usd" else int(amount)}
+
+
+class LookForm(MoveForm):
+    """What a second look found; it stays with what was done."""
+
+    reason = forms.CharField(max_length=5000)

@@ -44,7 +44,17 @@ class VoteOut(serializers.ModelSerializer[Vote]):
 
     class Meta:
         model = Vote
-        fields = ("round", "user", "role", "decision", "reason", "at", "bound_digest", "void")
+        fields = (
+            "round",
+            "user",
+            "role",
+            "decision",
+            "reason",
+            "at",
+            "bound_digest",
+            "void",
+            "void_why",
+        )
 
 
 class ProposalOut(serializers.ModelSerializer[Proposal]):
@@ -55,7 +65,7 @@ class ProposalOut(serializers.ModelSerializer[Proposal]):
 
     class Meta:
         model = Proposal
-        fields = (
+        fields: tuple[str, ...] = (
             "id",
             "product",
             "generation",
@@ -76,6 +86,10 @@ class ProposalOut(serializers.ModelSerializer[Proposal]):
             "votes",
             "created_at",
             "submitted_at",
+            "publish_at",
+            "publish_local",
+            "publish_zone",
+            "returned_why",
         )
 
     def get_bound_digest(self, row: Proposal) -> str:

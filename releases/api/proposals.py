@@ -10,22 +10,25 @@ from accounts.idempotency import idempotent
 from releases import serializers as shapes
 from releases.api.parts import listed, named_product, seen_proposal, taken, visible
 from releases.models import Proposal
+from releases.review_shapes import ProposalWhole
+from releases.selectors.waiting import in_state
 from releases.services import propose, publish, review
 from releases.states import Choice
 
 
 def proposal_out(row: Proposal, status: int = 200) -> Response:
-    return Response(shapes.ProposalOut(row).data, status=status)
+    return Response(ProposalWhole(row).data, status=status)
 
 
 class Proposals(APIView):
     @extend_schema(responses=shapes.ProposalOut(many=True))
     def get(self, request: Request, slug: str | None = None) -> Response:
         rows = Proposal.objects.filter(product__in=visible(request, slug))
+        rows = in_state(rows, request.query_params.get("state", ""))
         rows = rows.select_related("product", "generation").prefetch_related("votes__user")
         return listed(request, rows, shapes.ProposalOut, "created_at")
 
-    @extend_schema(request=shapes.NewProposal, responses={201: shapes.ProposalOut})
+    @extend_schema(request=shapes.NewProposal, responses={201: ProposalWhole})
     @idempotent
     def post(self, request: Request, slug: str | None = None) -> Response:
         data = taken(shapes.NewProposal, request)
@@ -37,13 +40,13 @@ class Proposals(APIView):
 
 
 class ProposalDetail(APIView):
-    @extend_schema(responses=shapes.ProposalOut)
+    @extend_schema(responses=ProposalWhole)
     def get(self, request: Request, pk: int) -> Response:
         return proposal_out(seen_proposal(request, pk))
 
 
 class Submit(APIView):
-    @extend_schema(request=shapes.Moved, responses=shapes.ProposalOut)
+    @extend_schema(request=shapes.Moved, responses=ProposalWhole)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         version = taken(shapes.Moved, request)["expected_version"]
@@ -52,7 +55,7 @@ class Submit(APIView):
 
 
 class Withdraw(APIView):
-    @extend_schema(request=shapes.Moved, responses=shapes.ProposalOut)
+    @extend_schema(request=shapes.Moved, responses=ProposalWhole)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         data = taken(shapes.Moved, request)
@@ -63,7 +66,7 @@ class Withdraw(APIView):
 
 
 class CastVote(APIView):
-    @extend_schema(request=shapes.NewVote, responses=shapes.ProposalOut)
+    @extend_schema(request=shapes.NewVote, responses=ProposalWhole)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         data = taken(shapes.NewVote, request)
@@ -79,7 +82,7 @@ class CastVote(APIView):
 
 
 class Publish(APIView):
-    @extend_schema(request=shapes.Moved, responses=shapes.ProposalOut)
+    @extend_schema(request=shapes.Moved, responses=ProposalWhole)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
         version = taken(shapes.Moved, request)["expected_version"]

@@ -79,6 +79,11 @@ class Proposal(models.Model):
         """The state as the enumeration, with its badge."""
         return ProposalState(self.state)
 
+    @property
+    def publish_words(self) -> str:
+        """The time on the wall as people write it; its zone stands beside it."""
+        return self.publish_local.replace("T", " ")
+
 
 class Contributor(models.Model):
     """A person who had a hand in a proposal and so may not vote on it, in any round."""

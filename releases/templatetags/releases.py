@@ -7,6 +7,7 @@ from django import template
 from policies.models import Product
 from releases.models import Rollout
 from releases.selectors import overrides as selectors
+from releases.selectors.waiting import open_looks
 
 register = template.Library()
 
@@ -36,3 +37,9 @@ def override_moves(context: template.Context, rollout: Rollout) -> dict[str, Any
     moves = selectors.moves_for(request.actor, rollout)
     token = context.get("csrf_token")
     return {"slug": rollout.product.slug, "rollout": rollout, "moves": moves, "csrf_token": token}
+
+
+@register.inclusion_tag("releases/_open_looks.html")
+def open_second_looks(product: Product) -> dict[str, Any]:
+    """What was done alone and still waits for somebody else to look at it."""
+    return {"slug": product.slug, "looks": open_looks(product)}

@@ -33,6 +33,7 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
         "gates_now": gates_now(product),
         "engines": engines(product),
         "may_roll_back": may(actor, Permission.ROLLBACK, slug),
+        "may_act_alone": may(actor, Permission.EMERGENCY, slug),
         "may_publish": may(actor, Permission.PUBLISH, slug),
         "generations": Generation.objects.filter(product=product).order_by("number")[:50],
     }

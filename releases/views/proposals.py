@@ -20,9 +20,10 @@ from releases.selectors.card import review_card
 from releases.selectors.recorded_diff import recorded
 from releases.selectors.review import review
 from releases.selectors.trade import read_trade
+from releases.selectors.waiting import in_state, waiting, zones
 from releases.services import propose, publish
 from releases.services.review import vote
-from releases.states import Choice
+from releases.states import Choice, ProposalState
 from releases.views.checks import checked
 
 
@@ -40,10 +41,13 @@ def found(slug: str, pk: int) -> Proposal:
 def proposals(request: HttpRequest, slug: str) -> HttpResponse:
     """Every proposal of a product, newest first, and the form that opens one."""
     product = product_by_slug(slug)
-    rows = Proposal.objects.filter(product=product).select_related("generation")
+    state = request.GET.get("state", "")
+    rows = in_state(Proposal.objects.filter(product=product), state).select_related("generation")
     context = {
         "product": product,
         "page": paged(rows, request.GET.get("cursor", "")),
+        "states": ProposalState,
+        "state": state,
         "generations": Generation.objects.filter(product=product).order_by("-number")[:50],
         "may_propose": may(request.actor, Permission.PROPOSE, slug),  # type: ignore[attr-defined]
     }
@@ -63,6 +67,8 @@ def proposal(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "card": review_card(row, timezone.now()),
         "recorded": recorded(row),
         "may_propose": may(request.actor, Permission.PROPOSE, slug),  # type: ignore[attr-defined]
+        "waiting": waiting(request.actor, row, timezone.now()),  # type: ignore[attr-defined]
+        "zones": zones(),
         "frontier": frontier_plot(
             frontier(row.product, row.trade), bounds(document_of(row.revision_digest))
         ),

@@ -43,6 +43,7 @@ P = Permission
 PUBLIC, KNOWN = Need(scope="public"), Need(scope="known")
 VIEW, PROPOSE, APPROVE = Need((P.VIEW,)), Need((P.PROPOSE,)), Need((P.APPROVE,))
 PUBLISH, ROLLBACK = Need((P.PUBLISH,)), Need((P.ROLLBACK,))
+EMERGENCY = Need((P.EMERGENCY,))
 OVERRIDE = Need((P.OVERRIDE,))
 PUSH, ADMINISTER = Need((P.EVIDENCE_PUSH,)), Need((P.ADMINISTER,))
 #: To deliver is one thing, to change what is seen another.
@@ -174,6 +175,17 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     API + "proposals/<int:pk>/publish": (None, PUBLISH),
     API + "proposals/<int:pk>/record": (VIEW, PROPOSE),
     API + "proposals/<int:pk>/submit": (None, PROPOSE),
+    API + "proposals/bulk": (None, KNOWN),  # each move asks for its own
+    API + "proposals/<int:pk>/schedule": (None, PROPOSE),
+    API + "proposals/<int:pk>/comments": (VIEW, PROPOSE),
+    API + "proposals/<int:pk>/rebase": (VIEW, PROPOSE),
+    API + "proposals/<int:pk>/emergency": (None, EMERGENCY),
+    API + "emergency-caps": (None, EMERGENCY),
+    OF_ONE + "emergency-caps": (None, EMERGENCY),
+    API + "second-looks": (VIEW, None),
+    OF_ONE + "second-looks": (VIEW, None),
+    API + "second-looks/<int:pk>/confirm": (None, APPROVE),
+    API + "second-looks/<int:pk>/revert": (None, APPROVE),
     API + "proposals/<int:pk>/vote": (None, APPROVE),
     API + "proposals/<int:pk>/withdraw": (None, PROPOSE),
     API + "publications": (VIEW, None),
@@ -250,6 +262,15 @@ OF_PRODUCTS: dict[str, tuple[Need | None, Need | None]] = {
     PAGES + "proposals/<int:pk>/record.md": (VIEW, None),
     PAGES + "rollout/<int:pk>/override": (None, OVERRIDE),
     PAGES + "proposals/<int:pk>/submit": (None, PROPOSE),
+    PAGES + "proposals/<int:pk>/time": (None, PROPOSE),
+    PAGES + "proposals/<int:pk>/comments": (None, PROPOSE),
+    PAGES + "proposals/<int:pk>/rebase": (PROPOSE, PROPOSE),
+    PAGES + "emergency/": (EMERGENCY, None),
+    PAGES + "emergency/publish": (None, EMERGENCY),
+    PAGES + "emergency/cap": (None, EMERGENCY),
+    PAGES + "second-looks/": (VIEW, None),
+    PAGES + "second-looks/<int:pk>/confirm": (None, APPROVE),
+    PAGES + "second-looks/<int:pk>/revert": (None, APPROVE),
     PAGES + "proposals/<int:pk>/vote": (None, APPROVE),
     PAGES + "proposals/<int:pk>/withdraw": (None, PROPOSE),
     PAGES + "proposals/open": (None, PROPOSE),

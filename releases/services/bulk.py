@@ -1,0 +1,78 @@
+"""Several moves in one call: each lands or is refused by itself, through the same services."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from accounts.guard import Actor, Permission, require
+from controlplane.errors import NotFound, Problem
+from releases.models import Proposal
+from releases.services.propose import submit, withdraw
+from releases.services.publish import publish
+from releases.services.review import vote
+from releases.states import Choice
+
+MOST_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one move: the proposal as it is now, or the problem that refused it."""
+
+    proposal_id: int
+    move: str
+    proposal: Proposal | None = None
+    problem: Problem | None = None
+
+
+def move_each(actor: Actor, moves: list[Mapping[str, Any]]) -> list[Outcome]:
+    """Take the moves in their order. One that is refused leaves the others as they are."""
+    return [_moved(actor, asked) for asked in moves]
+
+
+def _moved(actor: Actor, asked: Mapping[str, Any]) -> Outcome:
+    pk, name = asked["proposal"], asked["move"]
+    try:
+        with transaction.atomic():
+            return Outcome(pk, name, MOVES[name](actor, _seen(actor, pk), asked))
+    except Problem as refused:
+        return Outcome(pk, name, problem=refused)
+
+
+def _seen(actor: Actor, pk: int) -> Proposal:
+    row = Proposal.objects.select_related("product", "generation").filter(pk=pk).first()
+    if row is None:
+        raise NotFound("not_found", f"There is no proposal {pk}.")
+    require(actor, Permission.VIEW, row.product.slug)
+    return row
+
+
+def _submit(actor: Actor, row: Proposal, asked: Mapping[str, Any]) -> Proposal:
+    return submit(actor, row, expected_version=asked["expected_version"])
+
+
+def _withdraw(actor: Actor, row: Proposal, asked: Mapping[str, Any]) -> Proposal:
+    return withdraw(actor, row, asked["reason"], expected_version=asked["expected_version"])
+
+
+def _publish(actor: Actor, row: Proposal, asked: Mapping[str, Any]) -> Proposal:
+    return publish(actor, row, expected_version=asked["expected_version"])
+
+
+def _vote(choice: Choice) -> Callable[[Actor, Proposal, Mapping[str, Any]], Proposal]:
+    def cast(actor: Actor, row: Proposal, asked: Mapping[str, Any]) -> Proposal:
+        bound, version = asked["bound_digest"], asked["expected_version"]
+        return vote(actor, row, choice, asked["reason"], bound, expected_version=version)
+
+    return cast
+
+
+MOVES: dict[str, Callable[[Actor, Proposal, Mapping[str, Any]], Proposal]] = {
+    "submit": _submit,
+    "withdraw": _withdraw,
+    "publish": _publish,
+    "approve": _vote(Choice.APPROVE),
+    "reject": _vote(Choice.REJECT),
+}
