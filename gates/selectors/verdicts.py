@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from gates.models import Evaluation, Verdict, Window
 from gates.states import Metric, VerdictState
+from orchid.engine.verdict.accepted import PREFIX
 from policies.models import Product
 
 #: Worst first.
@@ -57,6 +58,15 @@ class Gate:
         """Of those that wait for more requests, the one that needs most."""
         some = [row for row in self.others if row.needs and row.verdict != VerdictState.PASS]
         return max(some, key=lambda row: row.needs or 0, default=None)
+
+
+@dataclass(frozen=True)
+class AcceptedRow:
+    """A signed figure as a stage was judged by it: `accepted` is what was signed."""
+
+    verdict: Verdict
+    metric: Metric
+    accepted: str | None
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,18 @@ def gates_of(evaluation: Evaluation) -> list[Gate]:
 def beside_gates(evaluation: Evaluation) -> list[Verdict]:
     """Guardrails and whatever else is judged beside the gates, the gravest first."""
     rows = evaluation.verdicts.exclude(metric__in=Metric.values).order_by("pk")
-    return sorted(rows, key=_gravity)
+    return sorted(rows.exclude(metric__startswith=PREFIX), key=_gravity)
+
+
+def accepted_of(evaluation: Evaluation) -> list[AcceptedRow]:
+    """The figures that the stage's approvers signed, each as it was judged, the gravest first."""
+    rows = evaluation.verdicts.filter(metric__startswith=PREFIX).order_by("pk")
+    signed = evaluation.window.accepted
+    return [
+        AcceptedRow(row, metric, signed.get(metric, {}).get(row.segment, {}).get("accepted"))
+        for row in sorted(rows, key=_gravity)
+        if (metric := Metric(row.metric.removeprefix(PREFIX)))
+    ]
 
 
 def figures(product: Product, digest: str) -> Figures | None:

@@ -23,7 +23,7 @@ from gates.selectors.history import (
     judged_at,
     trends,
 )
-from gates.selectors.verdicts import beside_gates, gates_of, history
+from gates.selectors.verdicts import accepted_of, beside_gates, gates_of, history
 from gates.states import Metric
 from policies import selectors as policies
 
@@ -38,6 +38,7 @@ def now(request: HtmxRequest, slug: str) -> HttpResponse:
     if found.evaluation:
         context["trends"] = trends(product, found.evaluation.evaluated_at)
         context["beside"] = beside_gates(found.evaluation)
+        context["accepted"] = accepted_of(found.evaluation)
     if not request.htmx:
         context["frontier"] = frontier_plot(frontier(product), bounds_now(product))
     return render_page(request, "gates/now.html", "gates/_live.html", context)
@@ -106,6 +107,7 @@ def evaluation(request: HtmxRequest, slug: str, pk: int) -> HttpResponse:
         "evaluation": row,
         "gates": gates_of(row),
         "beside": beside_gates(row),
+        "accepted": accepted_of(row),
     }
     return render_page(request, "gates/evaluation.html", None, context)
 
