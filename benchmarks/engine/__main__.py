@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.engine import decisions, diff, loading, memory, table
+from benchmarks.engine import decisions, diff, loading, memory, shadow, table
 from benchmarks.engine.scale import FULL, SMOKE, Scale
 from benchmarks.line import Line
 
@@ -18,6 +18,7 @@ FIGURES: dict[str, Callable[[Scale], Iterator[Line]]] = {
     "loading": loading.lines,
     "diff": diff.lines,
     "memory": memory.lines,
+    "shadow": shadow.lines,
 }
 
 

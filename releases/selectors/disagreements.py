@@ -134,8 +134,8 @@ def _near(row: ShadowRow, floors: Mapping[Place, Floor]) -> Iterator[str]:
 
 
 def _ms(value: Any) -> str:
-    return "never" if value is None else f"{value:,.0f} ms"
+    return "not served" if value is None else f"{value:,.0f} ms"
 
 
 def _share(value: Any) -> str:
-    return "unknown" if value is None else f"{min(float(value), 9.99):.0%}"
+    return "no budget" if value is None else f"{min(float(value), 9.99):.0%}"

@@ -3,6 +3,7 @@
 import json
 import uuid
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ingest.services import SourceKey, accept, servers
 from ingest.services.storing import BatchMeta
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.parse import parse
+from orchid.engine.wire.shadow import ShadowRecord, Side, encode_shadow
 from policies.models import Product
 from policies.selectors import document_of
 from policies.services import draft_generation
@@ -33,6 +35,7 @@ from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
+from tests.browser.way_back import drained, rehearsed
 from tests.ingest.servers.checking import checked
 from tests.ingest.servers.double import Triton, over_http
 
@@ -88,6 +91,8 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     publish(actor("dee"), decided)
     runs(product, Publication.objects.get(product=product, number=2))
     fell_back(product, Publication.objects.get(product=product, number=2))
+    decided_twice(product, Publication.objects.get(product=product, number=2))
+    rehearsed(product)
     waiting = proposed(product, "A shorter queue", queued=7000)
     for diff in DecisionDiff.objects.all():
         compute(diff.pk)
@@ -175,7 +180,12 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", "edges/?standing=silent"),
         ("ben", "edges/edge-1/"),
         ("dee", "rollout/"),
+        ("dee", "shadow/"),
+        ("ben", "shadow/?near=floor"),
+        ("ben", "shadow/?difference=defers"),
         ("dee", "rollback/"),
+        ("dee", "reconciliation/"),
+        ("ben", f"reconciliation/release?digest={drained(decided.product)}"),
         ("ana", "sources/"),
         ("ana", f"sources/{source.pk}/figures/"),
         ("ana", "batches/"),
@@ -244,6 +254,58 @@ def fell_back(product: Product, publication: Publication) -> None:
     window = Window.objects.filter(product=product, publication=publication.number).latest("id")
     evaluate(window.pk, now)
     watch(product, now)
+
+
+def decided_twice(product: Product, publication: Publication) -> None:
+    """What an edge told of a candidate that was asked beside the incumbent."""
+    now = timezone.now()
+    body = b"\n".join(encode_shadow(twice(publication, n, now)) for n in range(90))
+    key = SourceKey("shadow", "edge-1")
+    counted(*accept(product, key, "shadow-1", "shadow", body))
+
+
+def twice(publication: Publication, number: int, now: datetime) -> ShadowRecord:
+    """One request, which the candidate serves as before, by another route, or not at all."""
+    late, long = number % 11 == 0, number % 7 == 0
+    full = Side(
+        action="admit",
+        reason="requested",
+        route="full",
+        teu=Decimal(288),
+        completion_ms=1380.0 if late else 310.0,
+        output_tokens=248,
+        budget_used=0.91 if number % 13 == 0 else 0.3,
+    )
+    compact = Side(
+        action="fallback",
+        reason="fallback_preferred",
+        route="compact",
+        teu=Decimal(86),
+        completion_ms=140.0,
+        output_tokens=248,
+    )
+    refused = Side(
+        action="reject",
+        reason="deadline_infeasible",
+        fell_out={"compact": "fallback_prohibited", "full": "deadline_infeasible"},
+    )
+    return ShadowRecord(
+        mode="shadow",
+        request_id=f"request-{publication.number}-{number}",
+        product=publication.product.slug,
+        publication=publication.number,
+        incumbent_digest=publication.incumbent_digest,
+        candidate_digest=publication.candidate_digest or publication.incumbent_digest,
+        at=now - timedelta(seconds=90 - number),
+        class_="short_assistant",
+        incumbent=full,
+        candidate=refused if late else compact if long or number % 13 == 0 else full,
+        tenant="tenant-1",
+        segment={"task": "assistant", "tenant_class": "premium" if late else "standard"},
+        deadline_ms=1500.0,
+        input_tokens=6200 if long else 700,
+        passed_over={"overload": 12, "behind": 1} if number == 40 else {},
+    )
 
 
 def on_compact(product: Product, publication: Publication, number: int, now: datetime) -> Any:
