@@ -144,6 +144,27 @@ class AlarmKind(TextChoices):
     REFUSING = "refusing", "Edges refuse"
 
 
+class NoticeKind(TextChoices):
+    """What somebody is told of."""
+
+    WAITS = "waits", "Waits for you"
+    BREACH = "breach", "Breach"
+    ROLLBACK = "rollback", "Rollback"
+
+
+class DeliveryState(TextChoices):
+    """Where a notice stands on its way to one address."""
+
+    WAITING = "waiting", "Waiting"
+    DELIVERED = "delivered", "Delivered"
+    GIVEN_UP = "given_up", "Given up"
+
+    @property
+    def badge(self) -> str:
+        """The class of the badge that shows this state."""
+        return _DELIVERY_BADGES[self]
+
+
 class Part(TextChoices):
     """How a person contributed to a proposal, which bars that person from voting on it."""
 
@@ -215,3 +236,10 @@ class ShadowNear(TextChoices):
     FLOOR = "floor", "Near floors"
     LONG_CONTEXT = "long_context", "Long contexts"
     BUDGET = "budget", "Near budgets"
+
+
+_DELIVERY_BADGES = {
+    DeliveryState.WAITING: "badge badge--no-data",
+    DeliveryState.DELIVERED: "badge badge--pass",
+    DeliveryState.GIVEN_UP: "badge badge--fail",
+}

@@ -2,6 +2,7 @@
 
 from releases.models.drills import Drill, DrillAnswer
 from releases.models.edges import Activation, Alarm, Edge, EdgeSeen
+from releases.models.notices import Delivery, Notice, Webhook
 from releases.models.overrides import Override
 from releases.models.pools import PoolRelease, Reconciliation
 from releases.models.proposals import Comment, Contributor, Proposal, Vote
@@ -16,10 +17,12 @@ __all__ = [
     "Alarm",
     "Comment",
     "Contributor",
+    "Delivery",
     "Drill",
     "DrillAnswer",
     "Edge",
     "EdgeSeen",
+    "Notice",
     "Override",
     "PoolRelease",
     "Proposal",
@@ -30,4 +33,5 @@ __all__ = [
     "SecondLook",
     "StageApproval",
     "Vote",
+    "Webhook",
 ]
