@@ -36,6 +36,7 @@ from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
 from tests.browser.way_back import drained, rehearsed
+from tests.browser.way_back import drained, rehearsed
 from tests.ingest.servers.checking import checked
 from tests.ingest.servers.double import Triton, over_http
 
@@ -92,6 +93,7 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     runs(product, Publication.objects.get(product=product, number=2))
     fell_back(product, Publication.objects.get(product=product, number=2))
     decided_twice(product, Publication.objects.get(product=product, number=2))
+    rehearsed(product)
     rehearsed(product)
     waiting = proposed(product, "A shorter queue", queued=7000)
     for diff in DecisionDiff.objects.all():
@@ -184,6 +186,8 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", "shadow/?near=floor"),
         ("ben", "shadow/?difference=defers"),
         ("dee", "rollback/"),
+        ("dee", "reconciliation/"),
+        ("ben", f"reconciliation/release?digest={drained(decided.product)}"),
         ("dee", "reconciliation/"),
         ("ben", f"reconciliation/release?digest={drained(decided.product)}"),
         ("ana", "sources/"),
