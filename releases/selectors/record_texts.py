@@ -1,12 +1,13 @@
 """What a decision record says before anybody edits it: each section from facts, as Markdown."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gates import wording
-from gates.selectors.frontier import frontier
+from gates.selectors import bounds, frontier
 from gates.states import Metric
 from orchid.engine.document.operation import Revisit
 from orchid.engine.document.values import duration_text
+from orchid.engine.frontier import Point
 from policies.selectors import document_of
 from releases.models import Proposal, Vote
 from releases.selectors.evidence import evidence_for
@@ -83,10 +84,7 @@ def _rejected(proposal: Proposal) -> str:
         state__in=(ProposalState.REJECTED, ProposalState.WITHDRAWN),
     ).exclude(pk=proposal.pk)
     lines = [_turned_down(other) for other in others.select_related("generation")[:20]]
-    for found in frontier(proposal.product, proposal.trade or None):
-        why = found.outcome or (f"beaten by {', '.join(found.beaten.by)}" if found.beaten else "")
-        if why and not found.is_selected:
-            lines.append(f"{found.point.name}: {why}")
+    lines += _points_against(proposal)
     return _listed(lines) or "No other proposal was turned down on this base."
 
 
@@ -154,6 +152,36 @@ def _turned_down(other: Proposal) -> str:
     why = said.reason if said else "no reason was given"
     state = other.get_state_display().lower()
     return f"Generation {other.generation.number}, {other.title}: {state}, {why}"
+
+
+def _points_against(proposal: Proposal) -> Iterator[str]:
+    """Measured and declared points that miss a gate of the document, or that another beats."""
+    limits = bounds(document_of(proposal.revision_digest))
+    own = f"Generation {proposal.generation.number}"
+    for found in frontier(proposal.product):
+        point = found.point
+        if found.is_selected or point.name == own:
+            continue
+        why = [f"misses {name}" for name in _missed(point, limits)]
+        if found.beaten is not None:
+            why.append(f"beaten by {' and '.join(found.beaten.by)}")
+        if why:
+            yield f"{point.name} ({point.kind}): {', '.join(why)}"
+
+
+def _missed(point: Point, limits: Mapping[str, str]) -> Iterator[str]:
+    """`completion p95 (1,640 ms, ≤ 1,500 ms is due)`; equality is inside."""
+    figures = (
+        (Metric.UTILITY, point.utility),
+        (Metric.COMPLETION, point.p95_ms),
+        (Metric.COST, point.cost_per_success_usd),
+        (Metric.ATTAINMENT, point.attainment),
+    )
+    for metric, value in figures:
+        bound = limits[metric]
+        if value is not None and wording.misses(metric, str(value), bound):
+            said = wording.figure(metric, str(value), bound)
+            yield f"{metric.label.lower()} ({said}, {wording.bound(metric, bound)} is due)"
 
 
 def _condition(row: Revisit) -> str:

@@ -16,6 +16,13 @@ from releases.models import Publication
 from releases.services.accepted import Bounds, accepted_bounds
 
 CLEARS = {True: "pass", False: "fail", None: "no_data"}
+#: Figures of the sentence, by the name that they have in it.
+_SAID = (
+    ("utility", Metric.UTILITY),
+    ("p95", Metric.COMPLETION),
+    ("cost", Metric.COST),
+    ("attainment", Metric.ATTAINMENT),
+)
 
 
 @dataclass(frozen=True)
@@ -98,15 +105,13 @@ def sentence(trade: Mapping[str, Any]) -> str:
     """The trade as one sentence, which is what an approver signs; empty before a submission."""
     if not trade:
         return ""
-    against = "against the live generation" if trade.get("base") else "nothing measured is live"
+    base = trade.get("base")
+    against = "against the live generation" if base else "nothing measured is live"
     rows = {row["metric"]: row for row in trade["figures"]}
-    parts = [
-        _figure_said("utility", rows["utility"]),
-        *_worst_said(trade["segments"]),
-        _figure_said("p95", rows["completion_p95_ms"]),
-        _figure_said("cost", rows["cost_per_success_usd"]),
-        _figure_said("attainment", rows["attainment"]),
-    ]
+    utility, p95, cost, attainment = (
+        _figure_said(name, rows[metric], bool(base)) for name, metric in _SAID
+    )
+    parts = [utility, *_worst_said(trade["segments"]), p95, cost, attainment]
     return f"{against}: {', '.join(parts)}"
 
 
@@ -116,12 +121,13 @@ def worst_segment(segments: list[dict[str, Any]]) -> dict[str, Any] | None:
     return min(known, key=lambda row: row["after"] - row["floor"], default=None)
 
 
-def _figure_said(name: str, row: Mapping[str, Any]) -> str:
+def _figure_said(name: str, row: Mapping[str, Any], compared: bool) -> str:
     metric, bound = row["metric"], row["bound"]
     after = wording.figure(metric, row["after"], bound) if row["after"] else "not known"
-    if row["before"] is None:
+    if not compared:
         return f"{name} {after}"
-    return f"{name} {wording.figure(metric, row['before'], bound)} → {after}"
+    before = wording.figure(metric, row["before"], bound) if row["before"] else "not measured"
+    return f"{name} {before} → {after}"
 
 
 def _worst_said(segments: list[dict[str, Any]]) -> Iterator[str]:

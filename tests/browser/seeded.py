@@ -177,6 +177,8 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ana", "proposals/"),
         ("ben", f"proposals/{decided.pk}/"),
         ("dee", f"proposals/{waiting.pk}/"),
+        ("ana", f"proposals/{waiting.pk}/record"),
+        ("ben", f"proposals/{decided.pk}/record"),
         ("dee", "publications/"),
         ("dee", "edges/"),
         ("ben", "edges/?standing=silent"),

@@ -62,7 +62,8 @@ def test_the_approver_signs_one_sentence() -> None:
 
 def test_what_is_not_known_is_said_and_has_no_bound() -> None:
     unknown = trade(utility=figure("utility", None, None, "0.895"))
-    assert "utility not known" in sentence(unknown)
+    assert "utility not measured → not known" in sentence(unknown)
+    assert "utility not known" in sentence(unknown | {"base": None})
     assert "" not in accepted_bounds(unknown, 0.5)["utility"]
 
 

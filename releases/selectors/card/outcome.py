@@ -1,5 +1,7 @@
 """What becomes of requests: short answers told apart, floors kept, all work paid, cancels."""
 
+from decimal import Decimal
+
 from orchid.engine.segments import where_key
 from releases.selectors.card.answer import Answer, answered, missing
 from releases.selectors.card.case import CardCase
@@ -43,9 +45,10 @@ def cost(case: CardCase) -> Answer:
     spent = case.measured.figures["cost"]
     unpriced = case.populations.get("unpriced", 0)
     against = [f"{unpriced:,} requests have an attempt of unknown price"] if unpriced else []
+    usd, outside = (Decimal(spent[name]) for name in ("usd", "attempts_usd"))
     said = (
-        f"${spent['usd']} in {float(spent['seconds']):,.0f} s, idle and failed work included, "
-        f"of which ${spent['attempts_usd']} were external attempts; {spent['successes']:,} "
+        f"${usd:,.4f} in {float(spent['seconds']):,.0f} s, idle and failed work included, "
+        f"of which ${outside:,.4f} were external attempts; {spent['successes']:,} "
         f"successes of {spent['requests']:,} eligible requests."
     )
     return answered("cost", question, said, links, against=against)
@@ -83,7 +86,7 @@ def stops(case: CardCase) -> Answer:
     )
     links = [
         case.page("Rollout", "releases:rollout"),
-        case.generation("Rollout", "rollout-head"),
+        case.generation("Rollout policy", "rollout-head"),
     ]
     question = "What stops the rollout while utilisation looks good?"
     return answered("stops", question, said, links)
