@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path
 
 from releases.api import (
+    bundles,
     edges,
     emergencies,
     overrides,
@@ -39,6 +40,8 @@ api_urlpatterns: list[URLPattern] = [
     path("proposals/<int:pk>/withdraw", proposals.Withdraw.as_view()),
     path(f"{PRODUCT}/publications", publications.Publications.as_view()),
     path("publications", publications.Publications.as_view()),
+    path(f"{PRODUCT}/bundle", bundles.NewestBundle.as_view()),
+    path(f"{PRODUCT}/keys", bundles.BundleKeys.as_view()),
     path(f"{PRODUCT}/rollbacks", rollbacks.Rollbacks.as_view()),
     path("rollbacks", rollbacks.Rollbacks.as_view()),
     path(f"{PRODUCT}/rollback-readiness", rollbacks.RollbackReadiness.as_view()),

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from releases.models import Proposal, Publication, Rollout, Vote
 from releases.selectors.exposure import Exposed
 from releases.selectors.progress import Condition, Lane
+from releases.selectors.trade import sentence
 from releases.services.binding import bound_digest
 from releases.states import Choice
 
@@ -39,6 +40,12 @@ class NewVote(Moved):
     bound_digest = serializers.CharField(max_length=80)
 
 
+class FirstPublication(serializers.Serializer[Any]):
+    product = serializers.SlugField(required=False)
+    generation = serializers.IntegerField(min_value=1)
+    reason = serializers.CharField(max_length=5000)
+
+
 class VoteOut(serializers.ModelSerializer[Vote]):
     user = serializers.CharField(source="user.username")
 
@@ -61,6 +68,7 @@ class ProposalOut(serializers.ModelSerializer[Proposal]):
     product = serializers.CharField(source="product.slug")
     generation = serializers.IntegerField(source="generation.number")
     bound_digest = serializers.SerializerMethodField()
+    signed = serializers.SerializerMethodField()
     votes = VoteOut(many=True)
 
     class Meta:
@@ -81,6 +89,7 @@ class ProposalOut(serializers.ModelSerializer[Proposal]):
             "evidence_digest",
             "trade",
             "trade_digest",
+            "signed",
             "required",
             "bound_digest",
             "votes",
@@ -91,6 +100,10 @@ class ProposalOut(serializers.ModelSerializer[Proposal]):
             "publish_zone",
             "returned_why",
         )
+
+    def get_signed(self, row: Proposal) -> str:
+        """The trade as the one sentence that an approver signs; empty before a submission."""
+        return sentence(row.trade)
 
     def get_bound_digest(self, row: Proposal) -> str:
         return bound_digest(row)

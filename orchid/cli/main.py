@@ -27,6 +27,7 @@ COMMANDS = {
     "evidence": Target("evidence", "evidence", "Quality evidence: push and list it."),
     "check": Target("check", "check", "May a generation ship? The verdict is the exit code."),
     "rollback": Target("rollback", "rollback", "Go back to what was live before, or rehearse it."),
+    "publish": Target("publish", "publish", "Put signed bundles where static files are served."),
     "packet": Target("packet", "packet", "Export what a verdict rests on, and recompute it."),
     "audit": Target("audit", "audit", "Exact percentiles and shares of an exported column."),
     "ingest": Target("ingest", "ingest", "Deliver trace files, logs and records."),

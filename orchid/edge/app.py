@@ -21,6 +21,8 @@ from orchid.edge.reporter import Reporter
 from orchid.edge.service import Service
 from orchid.edge.settings import EdgeSettings
 from orchid.edge.shadow_sender import ShadowSender
+from orchid.edge.static_bundle import StaticFollower
+from orchid.edge.stream import Stream
 from orchid.edge.sync import Sync
 from orchid.edge.telemetry import Telemetry
 
@@ -46,6 +48,10 @@ class Edge:
         self.client = httpx.AsyncClient(base_url=settings.url, headers=settings.headers, timeout=10)
         self.service = Service(settings.product, settings.name, self.journal, self.metrics, now_ms)
         self.sync = Sync(settings, self.client, self.metrics, self.service.activate)
+        self.stream = Stream(self.client, self.sync)
+        # Of its own, for another's server has no business with our token.
+        self.static_client = httpx.AsyncClient(timeout=10)
+        self.static = StaticFollower(settings, self.sync, self.static_client)
         self.rehearsal = Rehearsal(settings, self.client, self.sync, self.service.fleet.ready)
         self.sync.on_drill = self.rehearsal.hinted
         self.telemetry = Telemetry(
@@ -67,6 +73,7 @@ class Edge:
         """Everything beside the routes: sync, reports, telemetry, pools, expiry."""
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.client.aclose)
+            stack.push_async_callback(self.static_client.aclose)
             stack.push_async_callback(self.journal.close)
             await self.service.restore()
             self.sync.start()
@@ -77,7 +84,8 @@ class Edge:
 
     def _loops(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
         return [
-            self.sync.run,
+            self.static.run if self.settings.bundle_url else self.sync.run,
+            self.stream.run,
             self.reporter.run,
             self.rehearsal.run,
             self.telemetry.run,
@@ -133,6 +141,8 @@ def create_app(settings: EdgeSettings) -> Starlette:
 
 
 async def _stop(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """Cancel until all have ended: before Python 3.12 `wait_for` can lose a cancellation."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=0.5)

@@ -30,6 +30,18 @@ from orchid.edge.settings import EdgeSettings
     type=click.Path(path_type=Path),
     help="Folder where ready pools are announced; var/run when not given.",
 )
+@click.option(
+    "--bundle-url",
+    envvar="ORCHID_BUNDLE_URL",
+    default="",
+    help="Follow a bundle that `orchid publish` put on a web server, and no control plane's.",
+)
+@click.option(
+    "--bundle-keys",
+    envvar="ORCHID_BUNDLE_KEYS",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of the keys to trust first, where no control plane can be asked for them.",
+)
 def run(
     product: str,
     name: str,
@@ -40,6 +52,8 @@ def run(
     var: Path,
     state: Path | None,
     pools: Path | None,
+    bundle_url: str,
+    bundle_keys: Path | None,
 ) -> None:
     """Decide requests beside a fleet, by the newest signed generation."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
@@ -53,6 +67,8 @@ def run(
         pools_dir=pools or var / "run",
         host=host,
         port=port,
+        bundle_url=bundle_url,
+        bundle_keys=bundle_keys,
     )
     uvicorn.run(
         create_app(settings),

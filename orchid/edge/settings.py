@@ -16,6 +16,8 @@ class EdgeSettings:
     pools_dir: Path  # holds triton-<pool>.json, one for each pool that is ready
     host: str = "127.0.0.1"
     port: int = 8471
+    bundle_url: str = ""  # of a static bundle that is followed in place of the control plane's
+    bundle_keys: Path | None = None  # the keys to pin first, where no control plane can be asked
 
     @property
     def headers(self) -> dict[str, str]:

@@ -123,7 +123,7 @@ class Sync:
         self._asked_to_wait_s = 0.0
         try:
             if not self._kept.keys:
-                await self._register()
+                await self.register()
             answer = await self._client.get(
                 f"/edge/v1/products/{self._settings.product}/bundle",
                 headers=self._conditions(),
@@ -188,11 +188,14 @@ class Sync:
         """Nothing is held open twice: beside a stream the poll doesn't wait."""
         return self.running if self.streaming else self.running | {"Prefer": f"wait={WAIT_S}"}
 
-    async def _register(self) -> None:
+    async def register(self) -> None:
         """The first contact: pin the keys that this control plane shows for our token."""
         answer = await self._client.get(f"/edge/v1/products/{self._settings.product}/keys")
         answer.raise_for_status()
-        keys = msgspec.json.decode(answer.content, type=_Keys).keys
+        self.pin(msgspec.json.decode(answer.content, type=_Keys).keys)
+
+    def pin(self, keys: dict[str, Jwk]) -> None:
+        """Trust these keys from now on."""
         self._kept = msgspec.structs.replace(self._kept, keys=keys)
         write_kept(self._settings.state_dir, self._kept)
 

@@ -5,9 +5,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.guard import actor_of
+from accounts.idempotency import idempotent
+from policies.selectors import generation
 from releases import serializers as shapes
-from releases.api.parts import listed, visible
+from releases.api.parts import listed, named_product, taken, visible
 from releases.models import Publication
+from releases.services.binding import current_revision
+from releases.services.publish import bootstrap
 
 
 class Publications(APIView):
@@ -17,3 +22,13 @@ class Publications(APIView):
         return listed(
             request, rows.select_related("product"), shapes.PublicationOut, "published_at"
         )
+
+    @extend_schema(request=shapes.FirstPublication, responses={201: shapes.PublicationOut})
+    @idempotent
+    def post(self, request: Request, slug: str | None = None) -> Response:
+        """Bring a product to life: its first publication, which no review could compare."""
+        data = taken(shapes.FirstPublication, request)
+        product = named_product(request, slug, data)
+        first = current_revision(generation(product, data["generation"]))
+        made = bootstrap(actor_of(request), product, first, data["reason"])
+        return Response(shapes.PublicationOut(made).data, status=201)
