@@ -19,7 +19,7 @@ STORED := postgres postgres.unfinished run log secrets keys edge triton mail
 SCHEMA := docs/reference/orchid.policy.v1.schema.json
 REFERENCE := docs/reference/policy.md
 
-.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine bench-ingest bench-gates fault-ingest ci
+.PHONY: help demo demo-reset demo-check test lint types imports lock triton fmt docs bench-engine bench-ingest bench-gates bench-releases fault-ingest fault-releases ci
 
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,8 +72,14 @@ bench-ingest: $(PEERS) $(if $(PEER),$(PHOENIX)) ## Measure ingest beside COPY an
 bench-gates: $(PEERS) ## Measure verdicts beside columnar stores, and their error rates (SMOKE=1, ONLY=merge)
 	@$(BENCH)/bin/python -m benchmarks.gates $(if $(SMOKE),--smoke) $(ONLY)
 
+bench-releases: $(DEV) ## Measure publish-to-active at 1,000 edges, polls, contests (SMOKE=1, ONLY=fanout)
+	@$(BIN)/python -m benchmarks.releases $(if $(SMOKE),--smoke) $(ONLY)
+
 fault-ingest: $(DEV) ## Kill worker, web and PostgreSQL at random under load (ROUNDS=20 SEED=1)
 	@$(BIN)/python -m benchmarks.faults --rounds $(or $(ROUNDS),20) --seed $(or $(SEED),1)
+
+fault-releases: $(DEV) ## Kill web, worker and PostgreSQL in the middle of decisions (ROUNDS=50 SEED=1)
+	@$(BIN)/python -m benchmarks.faults.decisions --rounds $(or $(ROUNDS),50) --seed $(or $(SEED),1)
 
 # By way of a temporary name, so that a failure leaves the published file as it is.
 docs: $(RUN) ## Write the reference of the policy document from its schema
