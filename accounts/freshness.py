@@ -19,9 +19,10 @@ def stamp(session: Any) -> None:
 def confirmed_at(request: HttpRequest) -> float:
     """The last password, factor or sign-on of this session, in Unix seconds; 0 for none."""
     # The records of a sign-in that stopped half way belong to nobody yet.
-    records = get_authentication_records(request, request.user)  # type: ignore[arg-type]
+    records = get_authentication_records(request, request.user)
     shown = [float(record["at"]) for record in records]
-    return max([request.session.get(SIGNED_IN_AT, 0.0), *shown])
+    signed_in_at: float = request.session.get(SIGNED_IN_AT, 0.0)
+    return max([signed_in_at, *shown])
 
 
 def is_fresh(request: HttpRequest) -> bool:

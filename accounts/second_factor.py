@@ -43,7 +43,7 @@ def asks_for_one(user: User) -> bool:
 
 def _vouched(request: HttpRequest) -> bool:
     """Whether a provider that asks for a second factor itself signed them in."""
-    records = get_authentication_records(request, request.user)  # type: ignore[arg-type]
+    records = get_authentication_records(request, request.user)
     used = [settings.SIGN_ON.get(str(record.get("provider", ""))) for record in records]
     return any(provider is not None and provider.second_factor for provider in used)
 

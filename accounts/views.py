@@ -7,6 +7,7 @@ from allauth.account.models import EmailAddress, Login
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views as auth
+from django.contrib.auth.forms import AuthenticationForm
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 from accounts import invitations
 from accounts.forms import JoinForm
 from accounts.heard import note
-from accounts.models import Invitation
+from accounts.models import Invitation, User
 from accounts.sign_in import SignInForm
 from controlplane.errors import Problem
 from controlplane.web import HtmxRequest, render_page
@@ -31,11 +32,14 @@ class SignIn(auth.LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(providers=settings.SIGN_ON.values(), **kwargs)
 
-    def form_valid(self, form: SignInForm) -> HttpResponse:
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """The password was right; who has a second factor is asked for it before they are in."""
         user = form.get_user()
         wanted = Login(user=user, redirect_url=self.get_success_url())
-        return perform_password_login(self.request, {"username": user.username}, wanted)
+        answer: HttpResponse = perform_password_login(
+            self.request, {"username": user.username}, wanted
+        )
+        return answer
 
 
 class SignOut(auth.LogoutView):
@@ -66,12 +70,18 @@ class ResetConfirm(auth.PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         """Whoever opened the link reads the mail of that address: it is theirs."""
         answer = super().form_valid(form)
-        proved = {"verified": True, "primary": True}
-        EmailAddress.objects.update_or_create(
-            user=self.user, email=self.user.email.lower(), defaults=proved
-        )
-        note(self.user, "password.reset")
+        user = form.user
+        prove_address(user)
+        note(user, "password.reset")
         return answer
+
+
+def prove_address(user: User) -> None:
+    """Note that they read the mail of their address, unless somebody proved it to be theirs."""
+    email = user.email.casefold()
+    others = EmailAddress.objects.filter(email__iexact=email, verified=True).exclude(user=user)
+    if email and not others.exists():
+        EmailAddress.objects.update_or_create(user=user, email=email, defaults={"verified": True})
 
 
 class ResetDone(auth.PasswordResetCompleteView):
@@ -94,7 +104,10 @@ def invitation(request: HtmxRequest, secret: str) -> HttpResponse:
             problem = refused
         else:
             wanted = Login(user=user, redirect_url=reverse("hall:dashboard"))
-            return perform_password_login(request, {"username": user.username}, wanted)
+            begun: HttpResponse = perform_password_login(
+                request, {"username": user.username}, wanted
+            )
+            return begun
     context = {"invitation": found, "form": form, "problem": problem}
     return render_page(request, "accounts/invitation.html", None, context)
 

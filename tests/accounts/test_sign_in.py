@@ -2,12 +2,14 @@ import re
 from datetime import timedelta
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import FailedSignIn
 from accounts.tasks import forget_failures
+from accounts.views import prove_address
 from tests.people import PASSWORD, Cast
 
 
@@ -49,6 +51,13 @@ def test_a_forgotten_password_is_replaced_by_mail_once(cast: Cast) -> None:
     client.post(form.request["PATH_INFO"], wanted)
     assert Client().login(username="ana", password="quite-another-one")
     assert "used up" in Client().get(link[1], follow=True).content.decode()
+    assert EmailAddress.objects.get(user=cast.ana).verified
+
+
+def test_an_address_is_proved_for_one_account_alone(cast: Cast) -> None:
+    EmailAddress.objects.create(user=cast.ben, email="ana@example.org", verified=True)
+    prove_address(cast.ana)
+    assert not EmailAddress.objects.filter(user=cast.ana).exists()
 
 
 @pytest.mark.parametrize("email", ["nobody@example.org", "ana@example.org"])

@@ -1,12 +1,13 @@
 """Settings from the environment fail loudly and by name."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
 import pytest
 
-from controlplane import env
+from controlplane import env, sign_on
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,11 @@ def test_steps_outlive_requests_and_hours_outlive_steps(
     told = f"KEEP_STEPS_DAYS is {steps}; .*REQUESTS_DAYS \\({requests}\\).*HOURS_DAYS \\({hours}\\)"
     with pytest.raises(env.EnvironmentVariableError, match=told):
         env.ingest()
+
+
+def test_every_variable_is_in_the_reference() -> None:
+    read = re.findall(
+        r'"((?:ORCHID|DATABASE|DJANGO|BROKER)_[A-Z_]+)"', Path(env.__file__).read_text()
+    )
+    told = (env.ROOT / "docs/reference/environment.md").read_text()
+    assert [name for name in {*read, sign_on.VARIABLE} if f"`{name}`" not in told] == []
