@@ -52,7 +52,9 @@ def gates_of(
     rows = _rows(found, segment, apart)
     for row in rows:
         if row.verdict != VerdictState.PASS:
-            yield Condition("gate", False, f"{_where(row)}: {row.message}.", str(row.n))
+            said = f"{_where(row)}: {row.message}."
+            now = f"{VerdictState(row.verdict).label.lower()} on {row.n:,}"
+            yield Condition(row.metric, False, said, now, "pass")
     if not rows:
         yield Condition("gates", False, f"No gate judged {segment or 'the rest'}.", "none", "pass")
     yield from _uncovered(found, until)

@@ -16,18 +16,21 @@ SHOWN = 8
 Within = Callable[[Mapping[str, str]], bool]
 
 
-def minimum_per_stratum(stand: Stand, minimum: int, within: Within) -> Iterator[Condition]:
+def minimum_per_stratum(
+    stand: Stand, minimum: int, segment: str, within: Within
+) -> Iterator[Condition]:
     """A condition for each stratum that falls short, or one that says that none does.
 
-    `within` says which strata are meant: those of a segment apart, or of the rest.
+    `within` says which strata are meant: those of the segment apart, or ("") of the rest.
     """
     seen = _ended(stand, within)
     short = sorted((n, name) for name, n in seen.items() if n < minimum)
     if not seen:
-        said = f"No request has come yet, so no stratum has its {minimum:,}."
+        whose = f" of {segment}" if segment else ""
+        said = f"No request{whose} has come yet, so no stratum has its {minimum:,}."
         yield Condition("sample", False, said, "0", f"{minimum:,} in each stratum")
     for n, name in short[:SHOWN]:
-        said = f"{n:,} of {minimum:,} requests in stratum {name}."
+        said = f"{n:,} of {minimum:,} requests in stratum {name.replace('|', ', ')}."
         yield Condition("sample", False, said, f"{n:,}", f"{minimum:,}")
     if len(short) > SHOWN:
         said = f"{len(short) - SHOWN} more strata have fewer than {minimum:,} requests."

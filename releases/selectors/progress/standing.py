@@ -1,6 +1,6 @@
 """All of it together: what may move now, and what everything else waits for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -97,9 +97,11 @@ class Progress:
         """What keeps everything where it is; empty when something may move."""
         if self.ready:
             return []
-        lanes = self.lanes[:1] if self.is_last else [x for x in self.lanes if x.following]
-        open_ = [(lane, condition) for lane in lanes for condition in lane.open]
-        return [c for c in self.shared if not c.met] + [c for _, c in _once(open_)]
+        moving = [lane for lane in self.lanes if lane.following and not lane.place.held]
+        lanes = self.lanes[:1] if self.is_last else moving
+        open_ = [condition for lane in lanes for condition in lane.open]
+        held = [lane.open[0] for lane in self.lanes if lane.place.held] if not lanes else []
+        return list(_once([*(c for c in self.shared if not c.met), *open_, *held]))
 
     @property
     def blockers(self) -> list[str]:
@@ -120,13 +122,13 @@ class Progress:
         return names.pop() if len(names) == 1 else ""
 
 
-def _once(found: list[tuple[Lane, Condition]]) -> Iterator[tuple[Lane, Condition]]:
+def _once(found: Iterable[Condition]) -> Iterator[Condition]:
     """What several segments wait for is said once."""
     said: set[str] = set()
-    for lane, condition in found:
+    for condition in found:
         if condition.said not in said:
             said.add(condition.said)
-            yield lane, condition
+            yield condition
 
 
 def progress(rollout: Rollout, now: datetime) -> Progress:
@@ -165,7 +167,8 @@ def _conditions(
         yield from own_facts(stand)
     if stage.minimum_per_stratum is not None:
         within = _within(stand, place, stands)
-        yield from minimum_per_stratum(stand, stage.minimum_per_stratum, within)
+        least = stage.minimum_per_stratum
+        yield from minimum_per_stratum(stand, least, place.segment, within)
     if stage.peak is not None:
         yield peak(stand, stand.opened_at or stand.now, stage.peak, "This stage")
     if following is not None:
