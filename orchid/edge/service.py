@@ -67,6 +67,7 @@ class Service:
         self.active = active
         self.fleet.govern(active.policies)
         self.shadow.follow(active)
+        self.shadow.use_replicas(self.fleet.in_service())
         self.line.changed()
 
     def use_pools(self, endpoints: Endpoints) -> None:
@@ -74,7 +75,8 @@ class Service:
         if self.fleet.use_pools(endpoints):
             self.line.rearranged()
         self.fleet.observe_all()
-        self.shadow.use_replicas(self.fleet.in_service())
+        if self.shadow.mode is not None:
+            self.shadow.use_replicas(self.fleet.in_service())
         self.line.changed()
 
     def tell(self, tell: Tell) -> None:

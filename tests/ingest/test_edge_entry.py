@@ -30,6 +30,7 @@ from tests.ingest.ingest_cast import SLUG, Sender, count_waiting, token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 URL, ROLLUPS = "/api/v1/ingest/requests", "/api/v1/ingest/rollups"
+SHADOW = "/api/v1/ingest/shadow"
 BIG = b"x" * (8 * 1024**2 + 1)
 
 
@@ -122,6 +123,18 @@ async def test_a_rollup_at_either_door_is_of_the_same_source_and_counted_once(
     assert await Source.objects.acount() == 1
     counts = [batch.counts async for batch in Batch.objects.order_by("pk")]
     assert [(one["inserted"], one["duplicates"]) for one in counts] == [(1, 0), (0, 1)]
+
+
+async def test_a_decision_made_twice_has_one_source_of_its_own_at_either_door(
+    door: Door, record: Any
+) -> None:
+    body, headers = b"no line", {"Batch-Id": "a"}
+    own = await door.post(body, SHADOW, **headers)
+    django = await sync_to_async(_by_django)(door.bearer, SHADOW, body, {"Batch-Id": "b"})
+    await door.post(json.dumps(record()).encode(), URL, **{"Batch-Id": "c"})
+    assert {**_told(own.json()), "batch_id": "b"} == _told(django.json())
+    kinds = [source.kind async for source in Source.objects.order_by("pk")]
+    assert kinds == ["shadow", "edge"]
 
 
 def _forget_last(status: int, headers: dict[str, str]) -> None:
