@@ -9,12 +9,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts.guard import Permission, page
+from controlplane.errors import Conflict
 from controlplane.web import HtmxRequest, render_page
 from orchid.engine.document.written import as_yaml
 from policies import selectors, services
+from policies.documents import document_diff
 from policies.drafting import Content, Draft, drafted
 from policies.forms import DocumentForm, RevisionForm
-from policies.models import Revision
+from policies.models import Generation, Revision
 from policies.sections.capacity import scenario_table
 from policies.sections.demand import demand_brief
 from policies.views.few import one_of_few
@@ -46,11 +48,33 @@ def revise(request: HtmxRequest, slug: str, number: int) -> HttpResponse:
     beginning = {**_beginning(latest), "expected_revision": latest.number}
     form = RevisionForm(request.POST or None, initial=beginning)
     draft = _draft(request, slug, form, latest.base or latest)
+    context = {"product": product, "form": form, "base": latest, "generation": found}
     if _is_to_store(request, form, draft):
         document, expected = form.cleaned_data["document"], form.cleaned_data["expected_revision"]
-        return _stored(request, services.revise(request.actor, found, document, expected))
-    context = {"product": product, "form": form, "base": latest, "generation": found}
+        try:
+            return _stored(request, services.revise(request.actor, found, document, expected))
+        except Conflict:
+            return _both(request, {**context, "draft": draft})
     return _edited(request, {**context, "draft": draft})
+
+
+def _both(request: HtmxRequest, context: dict[str, Any]) -> HttpResponse:
+    """Somebody stored another text meanwhile: both of them, and the choice which one stays."""
+    found: Generation = context["generation"]
+    theirs = selectors.revision(found)
+    again = request.POST.copy()
+    again["expected_revision"] = str(theirs.number)
+    draft: Draft | None = context["draft"]
+    mine = draft.content.loaded.given if draft and draft.content else {}
+    told = {
+        **context,
+        "base": theirs,
+        "form": RevisionForm(again),
+        "theirs": theirs,
+        "their_text": as_yaml(theirs.document),
+        "lines": document_diff(theirs.document, mine),
+    }
+    return _edited(request, told, status=409)
 
 
 def _beginning(base: Revision | None) -> dict[str, Any]:
@@ -76,7 +100,7 @@ def _is_to_store(request: HtmxRequest, form: DocumentForm, draft: Draft | None) 
     return draft is not None and draft.content is not None
 
 
-def _edited(request: HtmxRequest, context: dict[str, Any]) -> HttpResponse:
+def _edited(request: HtmxRequest, context: dict[str, Any], status: int = 200) -> HttpResponse:
     """The editor, or only its checks while somebody types."""
     draft: Draft | None = context["draft"]
     told = {
@@ -86,7 +110,7 @@ def _edited(request: HtmxRequest, context: dict[str, Any]) -> HttpResponse:
     }
     is_refused = request.method == "POST" and draft is not None and bool(draft.faults)
     # htmx shows only what succeeds, and to tell of faults is what the check was asked for.
-    status = 422 if is_refused and not request.htmx else 200
+    status = 422 if is_refused and not request.htmx else status
     return render_page(request, "policies/edit.html", "policies/_draft.html", told, status=status)
 
 

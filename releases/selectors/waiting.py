@@ -9,9 +9,10 @@ from django.db.models import QuerySet
 from accounts.guard import Actor, Permission, may
 from controlplane.errors import BadInput, Conflict
 from orchid.engine.wall_clock import zone_words
-from policies.models import Product
+from policies.models import Product, Revision
 from releases.lifecycle import Move, allowed
-from releases.models import Comment, Proposal, SecondLook
+from releases.models import Comment, Proposal, Publication, SecondLook
+from releases.selectors.live import generation_of
 from releases.services.binding import current_revision
 from releases.services.expiry import expires_at
 from releases.services.hindrances import hindrances
@@ -67,6 +68,7 @@ class LookFact:
     """A second look as one reader sees it: why it isn't theirs, or that it is."""
 
     look: SecondLook
+    revision: Revision | None
     why_not: str
     is_live: bool
 
@@ -75,7 +77,7 @@ def second_looks(actor: Actor, product: Product) -> list[LookFact]:
     """What still waits for a second look, then what was looked at, newest first."""
     rows = SecondLook.objects.filter(product=product).select_related("product", "publication")
     live = latest(product)
-    facts = [LookFact(row, _why_not(actor, row), _serves(row, live)) for row in rows[:100]]
+    facts = [_look_fact(actor, row, live) for row in rows[:100]]
     return sorted(facts, key=lambda fact: fact.look.state not in OPEN_SECOND_LOOKS)
 
 
@@ -93,8 +95,9 @@ def _why_not(actor: Actor, look: SecondLook) -> str:
     return why_not_look(actor, look)
 
 
-def _serves(look: SecondLook, live: object) -> bool:
-    return look.publication == live
+def _look_fact(actor: Actor, look: SecondLook, live: Publication | None) -> LookFact:
+    revision = generation_of(look.product_id, look.publication.incumbent_digest)
+    return LookFact(look, revision, _why_not(actor, look), look.publication == live)
 
 
 def _is_behind(proposal: Proposal) -> bool:

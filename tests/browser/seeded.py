@@ -36,7 +36,6 @@ from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
 from tests.browser.way_back import drained, rehearsed
-from tests.browser.way_back import drained, rehearsed
 from tests.ingest.servers.checking import checked
 from tests.ingest.servers.double import Triton, over_http
 
@@ -93,7 +92,6 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     runs(product, Publication.objects.get(product=product, number=2))
     fell_back(product, Publication.objects.get(product=product, number=2))
     decided_twice(product, Publication.objects.get(product=product, number=2))
-    rehearsed(product)
     rehearsed(product)
     waiting = proposed(product, "A shorter queue", queued=7000)
     for diff in DecisionDiff.objects.all():
@@ -177,6 +175,9 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ana", "proposals/"),
         ("ben", f"proposals/{decided.pk}/"),
         ("dee", f"proposals/{waiting.pk}/"),
+        ("ana", f"proposals/{waiting.pk}/rebase"),
+        ("dee", "emergency/"),
+        ("ben", "second-looks/"),
         ("ana", f"proposals/{waiting.pk}/record"),
         ("ben", f"proposals/{decided.pk}/record"),
         ("dee", "publications/"),
@@ -188,8 +189,6 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", "shadow/?near=floor"),
         ("ben", "shadow/?difference=defers"),
         ("dee", "rollback/"),
-        ("dee", "reconciliation/"),
-        ("ben", f"reconciliation/release?digest={drained(decided.product)}"),
         ("dee", "reconciliation/"),
         ("ben", f"reconciliation/release?digest={drained(decided.product)}"),
         ("ana", "sources/"),

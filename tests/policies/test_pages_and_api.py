@@ -5,6 +5,7 @@ from django.test import Client
 
 from accounts.models import Grant
 from accounts.services import issue_credential
+from orchid.engine.document.written import as_yaml
 from policies import selectors, services
 from policies.models import Product
 from tests.people import Cast
@@ -106,3 +107,27 @@ def test_a_list_holds_only_the_products_of_the_reader(cast: Cast, demo: Product)
     assert [row["slug"] for row in found] == ["other"]
     assert cast.browser("ana").get(API).status_code == 404
     assert cast.browser("ana").get("/api/v1/generations?product=orchid-demo").status_code == 404
+
+
+# Case 7
+def test_of_two_browsers_that_save_one_draft_the_second_sees_both_texts(
+    cast: Cast, demo: Product
+) -> None:
+    page, first, second = BASE + "1/revise", cast.browser("ana"), cast.browser("ben")
+    text = as_yaml(selectors.revision(selectors.generation(demo, 1)).document)
+    theirs = text.replace("deadline_ms: 1500", "deadline_ms: 1600", 1)
+    mine = text.replace("deadline_ms: 1500", "deadline_ms: 1400", 1)
+    assert theirs != text
+    form = {"expected_revision": "1", "store": ""}
+    assert first.post(page, {**form, "document": theirs}).status_code == 302
+    refused = second.post(page, {**form, "document": mine})
+    shown = refused.content.decode()
+    assert refused.status_code == 409
+    assert "Revision 2 by ana" in shown
+    assert "deadline_ms: 1600" in shown
+    assert "deadline_ms: 1400" in shown
+    assert 'name="expected_revision" value="2"' in shown
+    again = second.post(page, {**form, "expected_revision": "2", "document": mine})
+    assert again.status_code == 302
+    kept = demo.generations.get(number=1).revisions.order_by("number")
+    assert [row.document["contract"]["deadline_ms"] for row in kept] == [1500, 1600, 1400]
