@@ -5,6 +5,9 @@ from policies.models import Product
 from releases.models import Publication, Rollout, SecondLook
 from releases.states import PublicationKind, RolloutState, SecondLookState
 
+#: What became everybody's content without a rollout of its own.
+AT_ONCE = (PublicationKind.EMERGENCY, PublicationKind.PRICE_CHANGE)
+
 
 def target(product: Product, current: Publication, to: int | None = None) -> str | None:
     """The digest that a rollback would restore; None when that is what is wanted already.
@@ -37,7 +40,7 @@ def _before(product: Product, current: Publication) -> str:
         return decided.incumbent_digest
     if decided.kind == PublicationKind.ROLLBACK:
         return current.incumbent_digest
-    earlier = _previous(product, decided) if decided.kind == PublicationKind.EMERGENCY else None
+    earlier = _previous(product, decided) if decided.kind in AT_ONCE else None
     found = _stood(product, earlier) if earlier is not None else None
     if found is None:
         raise Conflict("nothing_to_restore", "No earlier content of this product was ever live.")

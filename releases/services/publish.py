@@ -17,6 +17,7 @@ from releases.services.decision_record import fix as fix_record
 from releases.services.expiry import refuse_expired
 from releases.services.hindrances import CHECKS
 from releases.services.issue import Serving, issue, latest
+from releases.services.prices import only_prices
 from releases.services.propose import blocking_findings
 from releases.services.quorum import approvals
 from releases.states import ProposalState, PublicationKind
@@ -31,6 +32,7 @@ def publish(
 ) -> Proposal:
     """Publish the approved digest as a candidate at the first stage of its own rollout.
 
+    One that changes prices alone is served to everybody at once, since it changes no answer.
     409: `approval_stale` when content or evidence moved, `base_changed` when something else was
     published since, `approval_lapsed` when an approver lost the role, `rollout_open` meanwhile.
     """
@@ -102,20 +104,23 @@ def _published(row: Proposal, actor: Actor, now: datetime) -> Change:
 def _issue_first_stage(
     row: Proposal, live: Publication | None, actor: Actor, now: datetime
 ) -> Publication:
-    serving = Serving(row.revision_digest)
-    if live is not None:
+    serving, kind = Serving(row.revision_digest), PublicationKind.PUBLISH
+    in_stages = live is not None and not only_prices(live.target_digest, row.revision_digest)
+    if live is not None and in_stages:
         stage = document_of(row.revision_digest).rollout.stages[0]
         serving = Serving(live.target_digest, row.revision_digest, stage.fraction)
+    elif live is not None:
+        kind = PublicationKind.PRICE_CHANGE
     publication = issue(
         row.product,
-        PublicationKind.PUBLISH,
+        kind,
         serving,
         actor=actor.name,
         reason=row.title,
         now=now,
         votes=approvals(row),
     )
-    if live is not None:
+    if in_stages:
         Rollout.objects.create(
             product=row.product,
             proposal=row,
