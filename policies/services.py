@@ -10,7 +10,8 @@ from accounts.guard import Actor, Permission, require
 from accounts.roles import EVERY_PRODUCT
 from accounts.services import record
 from controlplane.errors import BadInput, Conflict
-from orchid.engine.document.load import LoadedDocument
+from orchid.engine.document.load import LoadedDocument, load_document
+from orchid.engine.document.touched import segments_touched
 from policies import projections, starters
 from policies.models import Generation, Product, Revision
 from policies.reading import Given, read, stored_form
@@ -139,5 +140,15 @@ def _audited(actor: Actor, action: str, revision: Revision, before: str) -> None
         obj=("generation", generation.number),
         before=before,
         after=revision.digest,
-        data={"title": generation.title, "revision": revision.number},
+        data={
+            "title": generation.title,
+            "revision": revision.number,
+            "segments": _segments(revision),
+        },
     )
+
+
+def _segments(revision: Revision) -> list[str]:
+    """What the text changes for some of the traffic, by which the trail can be searched."""
+    before = load_document(revision.base.document).document if revision.base else None
+    return segments_touched(before, load_document(revision.document).document)

@@ -29,7 +29,7 @@ COMMANDS = {
     "rollback": Target("rollback", "rollback", "Go back to what was live before, or rehearse it."),
     "publish": Target("publish", "publish", "Put signed bundles where static files are served."),
     "packet": Target("packet", "packet", "Export what a verdict rests on, and recompute it."),
-    "audit": Target("audit", "audit", "Exact percentiles and shares of an exported column."),
+    "audit": Target("audit", "audit", "The audit trail; exact percentiles of a column."),
     "ingest": Target("ingest", "ingest", "Deliver trace files, logs and records."),
     "policy": Target("policy", "policy", "Check, compare and explain documents, offline."),
     "edge": Target("edge", "edge", "One edge beside a fleet."),

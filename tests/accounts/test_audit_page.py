@@ -79,3 +79,60 @@ def test_the_chain_is_verified_over_the_api(trail: Cast) -> None:
     found = trail.browser("eve").get("/api/v1/audit/verify").json()
     assert found["intact"] is True
     assert found["sealed"] == AuditEvent.objects.count()
+
+
+@pytest.fixture
+def decided(cast: Cast) -> Cast:
+    """Generation 7 of one, which moves a floor, is drafted by ana and published by dee."""
+    with transaction.atomic():
+        drafted = {"segments": ["risk=regulated"], "owner": "cho"}
+        record(
+            cast.actor("ana"),
+            "generation.drafted",
+            product="one",
+            obj=("generation", 7),
+            after=SHA,
+            data=drafted,
+        )
+        record(cast.actor("dee"), "proposal.publish", product="one", obj=("proposal", 3), after=SHA)
+        record(cast.actor("ben"), "grant.given", product="one", obj=("user", "dee"))
+        record(cast.actor("ben"), "generation.drafted", product="two", obj=("generation", 7))
+    return cast
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("product=one&generation=7", ["proposal.publish", "generation.drafted"]),
+        ("segment=risk%3Dregulated", ["proposal.publish", "generation.drafted"]),
+        ("segment=risk%3Dlow", []),
+        ("person=dee", ["grant.given", "proposal.publish"]),
+        ("person=cho", ["generation.drafted"]),
+        ("since=2020-01-01T00:00&until=2020-01-02T00:00", []),
+    ],
+)
+def test_a_decision_is_found_by_what_it_was_about(
+    decided: Cast, query: str, expected: list[str]
+) -> None:
+    assert actions(decided, "eve", query) == expected
+    from_api = query.replace("T00:00", "T00:00:00Z")
+    answer = decided.browser("eve").get(f"/api/v1/audit?{from_api}").json()
+    assert [row["action"] for row in answer["results"]] == expected
+
+
+def test_a_time_without_its_offset_is_refused(cast: Cast) -> None:
+    answer = cast.browser("eve").get("/api/v1/audit?since=2026-11-30T12:00:00")
+    assert answer.status_code == 400
+
+
+def test_a_filter_that_can_not_be_read_is_told_beside_its_field(cast: Cast) -> None:
+    answer = cast.browser("eve").get("/audit/?generation=seven")
+    assert answer.status_code == 400
+    assert "A number." in answer.content.decode()
+
+
+def test_the_page_says_how_far_the_chain_is_signed_and_walks_it(trail: Cast) -> None:
+    page = trail.browser("eve").get("/audit/").content.decode()
+    assert "Signed to link" in page
+    walked = trail.browser("eve").get("/audit/verify").content.decode()
+    assert "The audit trail is intact" in walked

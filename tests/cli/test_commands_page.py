@@ -14,6 +14,7 @@ from ingest.management.commands.export_completions import Command
 from orchid.cli.audit import audit
 from orchid.cli.check import check
 from orchid.cli.packet import packet
+from orchid.cli.publish import publish
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/commands.md").read_text()
@@ -39,7 +40,8 @@ def test_what_the_page_shows_can_be_typed(line: str) -> None:
 
 def test_options_on_the_page_are_the_commands_own() -> None:
     assert isinstance(packet, click.Group)
-    commands = [check, audit, *packet.commands.values()]
+    assert isinstance(audit, click.Group)
+    commands = [check, *audit.commands.values(), publish, *packet.commands.values()]
     known = {name for command in commands for option in command.params for name in option.opts}
     exporting = Command().create_parser("manage.py", "export_completions")
     known |= set(exporting._option_string_actions)

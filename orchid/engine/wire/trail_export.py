@@ -46,6 +46,7 @@ class Exported:
     events: int = 0
     whole: bool = False
     head: str = ""
+    token: str = ""
     signed: Head | None = None
     fault: str = ""
 
@@ -105,6 +106,7 @@ class _Reading:
             self.events,
             whole,
             self.walk.hash if whole else "",
+            (self.closing.head or "") if self.closing else "",
             signed,
             self.fault or self._unfinished() or fault or (self._short() if whole else ""),
         )

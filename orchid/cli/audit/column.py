@@ -1,4 +1,4 @@
-"""`orchid audit`: percentiles and shares from the single values, beside what a verdict says."""
+"""`orchid audit FILE`: percentiles and shares from single values, beside what a verdict says."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from orchid.engine.exact import Times, nearest_rank_ms, within
 METHOD = "nearest rank, exact"
 
 
-@click.command()
+@click.command("column")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--quantile", type=click.FloatRange(0, 1, min_open=True), default=0.95)
 @click.option("--within", "bounds", type=float, multiple=True, help="Milliseconds; repeatable.")
 @json_option
-def audit(file: str, quantile: float, bounds: tuple[float, ...], as_json: bool) -> None:
+def column(file: str, quantile: float, bounds: tuple[float, ...], as_json: bool) -> None:
     """Compute the percentile and the shares within bounds of an exported column, exactly.
 
     FILE is what `manage.py export_completions` writes.
