@@ -12,7 +12,9 @@ from tests.edge.control_plane import bundle
 from tests.small_policy import small_document
 
 #: A candidate that refuses whatever holds more than a few tokens.
-TIGHT = {"admission__live_tokens": {"per_device": 4000, "per_tenant": 4000, "per_request": 8}}
+TIGHT: dict[str, Any] = {
+    "admission__live_tokens": {"per_device": 4000, "per_tenant": 4000, "per_request": 8}
+}
 
 
 def early(

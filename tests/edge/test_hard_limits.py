@@ -70,7 +70,7 @@ async def test_requests_are_recorded_under_the_incumbent_that_decides(
 async def test_a_limit_that_the_candidate_loosens_holds_as_it_was(
     site: Site, plane: ControlPlane
 ) -> None:
-    wide = {"budgets": [{"tenant": "*", "window": "1h", "max_teu": 9000}]}
+    wide: dict[str, Any] = {"budgets": [{"tenant": "*", "window": "1h", "max_teu": 9000}]}
     plane.publish(early("hard_limits", incumbent=BUDGET, **wide))
     async with site.edge() as running:
         await plane.until(lambda: plane.activated(1))

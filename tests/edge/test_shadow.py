@@ -73,7 +73,7 @@ async def test_a_candidate_lives_on_what_its_own_decisions_leave(
     site: Site, plane: ControlPlane
 ) -> None:
     """It refuses the second for what it reserved for the first, and serves again after its end."""
-    whole = {"per_device": 400, "per_tenant": 150, "per_request": 400}
+    whole: dict[str, Any] = {"per_device": 400, "per_tenant": 150, "per_request": 400}
     plane.publish(early("shadow", admission__live_tokens=whole))
     given: dict[str, Any] = {"tenant": "t1", "input_tokens": 100, "max_output_tokens": 20}
     async with site.edge() as running:
@@ -200,7 +200,7 @@ async def test_a_request_that_waits_is_compared_when_both_have_decided(
     site: Site, plane: ControlPlane
 ) -> None:
     """The candidate may have two at once and lets the third wait, which the incumbent serves."""
-    two = {"mode": "static_knee", "per_replica": 2}
+    two: dict[str, Any] = {"mode": "static_knee", "per_replica": 2}
     plane.publish(early("shadow", admission__concurrency=two))
     async with site.edge() as running:
         await plane.until(lambda: plane.activated(1))

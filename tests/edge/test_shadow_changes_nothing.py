@@ -220,7 +220,7 @@ def test_asking_a_candidate_changes_no_answer_and_no_state(steps: list[tuple[Any
 def test_limits_that_are_no_tighter_change_no_answer_and_no_state(
     steps: list[tuple[Any, ...]],
 ) -> None:
-    looser = {
+    looser: dict[str, Any] = {
         "admission__live_tokens": {
             "per_device": 200_000,
             "per_tenant": 90_000,

@@ -43,7 +43,7 @@ def test_each_pair_of_decisions_has_one_difference(
 
 
 def line(**more: Any) -> ShadowRecord:
-    known = {
+    known: dict[str, Any] = {
         "mode": "shadow",
         "request_id": "r1",
         "product": "orchid-small",
