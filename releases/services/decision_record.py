@@ -56,13 +56,18 @@ def edit(
     return record_of(fresh)
 
 
-def fix(proposal: Proposal, actor: Actor, now: datetime) -> RecordRevision:
-    """Fix the record in the transaction that publishes: from now on it is what it says."""
+def fix(
+    proposal: Proposal, actor: Actor, now: datetime, facts: Mapping[str, str] | None = None
+) -> RecordRevision:
+    """Fix the record in the transaction that publishes: from now on it is what it says.
+
+    `facts` is what was generated just before the lock was taken, so that nobody waits for it.
+    """
     last = RecordRevision.objects.filter(proposal=proposal).order_by("-number").first()
     if last is not None and last.final:
         return last
-    facts = generated(proposal)
-    texts = facts | (last.texts if last else {})
+    facts = facts or generated(proposal)
+    texts = {**facts, **(last.texts if last else {})}
     number = last.number + 1 if last else 1
     return _append(proposal, number, texts, facts, actor.name, now, final=True)
 

@@ -1,5 +1,6 @@
 """Make an approved proposal the next admission generation, or bring a product to life."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
@@ -12,6 +13,7 @@ from policies.models import Product, Revision
 from policies.selectors import document_of
 from releases.lifecycle import Change, Move, land, lock_product
 from releases.models import Proposal, Publication, Rollout
+from releases.selectors.record_texts import generated
 from releases.services.binding import refuse_stale
 from releases.services.decision_record import fix as fix_record
 from releases.services.expiry import refuse_expired
@@ -40,11 +42,12 @@ def publish(
     at = now or timezone.now()
     refuse_expired(proposal, at)
     refuse_stale(proposal)
+    facts = generated(proposal)
     return land(
         proposal,
         Move.PUBLISH,
         actor,
-        lambda row: _published(row, actor, at),
+        lambda row: _published(row, actor, at, facts),
         expected_version=expected_version,
     )
 
@@ -85,13 +88,13 @@ def bootstrap(
     return publication
 
 
-def _published(row: Proposal, actor: Actor, now: datetime) -> Change:
+def _published(row: Proposal, actor: Actor, now: datetime, facts: Mapping[str, str]) -> Change:
     """Everything the approval rested on, asked again under the product's lock."""
     for check in CHECKS:
         check(row, now)
     live = latest(row.product)
     publication = _issue_first_stage(row, live, actor, now)
-    fix_record(row, actor, now)
+    fix_record(row, actor, now, facts)
     supersede_earlier(row, actor)
     return Change(
         reason=row.title,

@@ -17,11 +17,13 @@ from accounts.services import issue_credential
 from controlplane.errors import Conflict, Forbidden, Problem
 from gates.models import Evaluation, Window
 from policies.models import Product
+from releases.lifecycle import OVERRIDE_MOVES, Move, land
 from releases.models import Edge, Override, Rollout
 from releases.selectors.overrides import Standing, behind_what_is_live
 from releases.services import override
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
+from releases.states import OverrideState
 from tests.releases.releases_cast import SLUG, actor, edge, judged, later, published, says
 
 STAGES = [{"canary": 0.1, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
@@ -246,3 +248,21 @@ def test_the_api_asks_and_confirms(client: Client, rollout: Rollout) -> None:
     told = client.post(confirm, {}, "application/json", headers={"Idempotency-Key": "three"})
     assert (told.status_code, told.json()["confirmed_by"]) == (200, "dee")
     assert client.get(url).json()["items"][0]["standing"] == "in force"
+
+
+@pytest.mark.parametrize("state", OverrideState)
+def test_an_override_refuses_every_move_that_its_table_lacks(
+    rollout: Rollout, state: OverrideState
+) -> None:
+    row = override.ask(
+        actor("ben"), rollout, says_now(rollout, "inconclusive", later(5)).pk, "quiet"
+    )
+    if state == OverrideState.CONFIRMED:
+        row = override.confirm(actor("dee"), row)
+    acts = AuditEvent.objects.count()
+    for move in (move for move in Move if (state, move) not in OVERRIDE_MOVES):
+        with pytest.raises(Conflict) as refused:
+            land(row, move, SYSTEM_ACTOR, lambda _: pytest.fail("it reached its decision"))
+        assert refused.value.code == "move_not_allowed"
+    row.refresh_from_db()
+    assert (row.state, AuditEvent.objects.count()) == (state, acts)

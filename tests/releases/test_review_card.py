@@ -130,6 +130,8 @@ def test_the_api_refuses_an_unproven_approval_as_the_page_does(
     told = client.get(f"/api/v1/proposals/{proposal.pk}/card")
     assert told.status_code == 401
     client.force_login(people["ben"])
+    signed = client.get(f"/api/v1/proposals/{proposal.pk}").json()["signed"]
+    assert signed == sentence(proposal.trade)
     card = client.get(f"/api/v1/proposals/{proposal.pk}/card").json()
     assert card["blockers"] == ["cold_trial"]
     body: dict[str, Any] = {
