@@ -4,11 +4,13 @@ A credential that was found is kept in memory. The database says at once when on
 trigger and `NOTIFY`; while nobody listens to that, nothing is believed and each is asked for.
 """
 
+import asyncio
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 
+from psycopg import Error
 from starlette.datastructures import Headers
 
 from accounts.certificates import certificate_shown
@@ -29,6 +31,8 @@ class Callers:
     def __init__(self, store: EdgeStore) -> None:
         self._store = store
         self._known: dict[str, _Known] = {}
+        self._asked_for: dict[str, asyncio.Future[Caller | None]] = {}
+        self._asking: asyncio.Task[None] | None = None
         self._changes = 0
         self.believing = False
 
@@ -40,17 +44,41 @@ class Callers:
         known = self._known.get(shown)
         if known and known.until_s > time.monotonic():
             return known.caller if is_live(known.caller) else None
+        return await self._asked(shown)
+
+    async def _asked(self, shown: str) -> Caller | None:
+        """Asked for with whoever else asks meanwhile: a thousand edges come back at one time."""
+        waiting = self._asked_for.get(shown)
+        if waiting is None:
+            waiting = self._asked_for[shown] = asyncio.get_running_loop().create_future()
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask())
+        return await asyncio.shield(waiting)
+
+    async def _ask(self) -> None:
+        while self._asked_for:
+            wanted, self._asked_for = self._asked_for, {}
+            try:
+                found = await self._unchanged(list(wanted))
+            except Error as error:
+                for waiting in wanted.values():
+                    waiting.set_exception(error)
+                    waiting.exception()  # whoever waited may be gone
+                continue
+            until_s = time.monotonic() + BELIEVED_S
+            for shown, waiting in wanted.items():
+                caller = found.get(shown)
+                if caller is not None and self.believing:
+                    self._known[shown] = _Known(caller, until_s)
+                waiting.set_result(caller)
+
+    async def _unchanged(self, wanted: list[str]) -> dict[str, Caller]:
+        """Read again when a credential changed meanwhile: it may be revoked since it was read."""
         while True:
             changes = self._changes
-            found = await self._store.caller(shown)
-            if found is None:
-                self._known.pop(shown, None)
-                return None
-            if changes == self._changes:  # else it may be revoked since it was read
-                break
-        if self.believing:
-            self._known[shown] = _Known(found, time.monotonic() + BELIEVED_S)
-        return found
+            found = await self._store.callers(wanted)
+            if changes == self._changes:
+                return found
 
     def forget(self, credential_id: int) -> None:
         """This credential is not as it was."""

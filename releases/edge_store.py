@@ -93,10 +93,10 @@ class EdgeStore:
             await self._pool.close()
             self._pool = None
 
-    async def caller(self, shown: str) -> Caller | None:
-        """The live credential behind the hash of a token or the mark of a certificate."""
-        row = await self.one(_CALLER, {"shown": shown})
-        return Caller(**row) if row else None
+    async def callers(self, shown: list[str]) -> dict[str, Caller]:
+        """The live credentials behind hashes of tokens or marks of certificates."""
+        rows = await self._all(_CALLERS, {"shown": shown})
+        return {row.pop("shown"): Caller(**row) for row in rows}
 
     async def live_of(self, credentials: Iterable[int]) -> set[int]:
         """Which of these credentials are still live."""
@@ -163,14 +163,14 @@ class EdgeStore:
         return self._pool
 
 
-_CALLER = """
-SELECT c.id AS credential_id, c.name, c.expires_at, p.id AS product_id, p.slug AS product,
-       e.id AS edge_id, coalesce(e.name, '') AS edge
+_CALLERS = """
+SELECT c.token_hash AS shown, c.id AS credential_id, c.name, c.expires_at,
+       p.id AS product_id, p.slug AS product, e.id AS edge_id, coalesce(e.name, '') AS edge
 FROM accounts_credential c
 JOIN accounts_user u ON u.id = c.owner_id AND u.is_active
 JOIN policies_product p ON p.slug = c.product_slug
 LEFT JOIN releases_edge e ON e.credential_id = c.id OR e.former_credential_id = c.id
-WHERE c.token_hash = %(shown)s AND c.kind = 'edge' AND c.revoked_at IS NULL
+WHERE c.token_hash = ANY(%(shown)s) AND c.kind = 'edge' AND c.revoked_at IS NULL
   AND (c.expires_at IS NULL OR c.expires_at > now())
 """
 _LIVE = """

@@ -11,7 +11,7 @@ import uvicorn
 from joserfc.jwk import OKPKey
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from orchid.engine.document.load import load_document
@@ -54,9 +54,12 @@ class ControlPlane:
         self.shadow_batches: dict[str, bytes] = {}
         self.headers: list[dict[str, str]] = []
         self.tags: list[str | None] = []
+        self.waits: list[str | None] = []  # what each poll preferred
         self.ingest_status = 202
         self.ingest_headers: dict[str, str] = {}
         self.url = ""
+        self.hints: str | None = None  # served by the stream; None where there is no stream
+        self.streams = 0
         self._changed = asyncio.Event()
 
     def publish(self, published: Bundle, *, key: bytes | None = None, kid: str = "k1") -> None:
@@ -116,6 +119,7 @@ class ControlPlane:
             routes=[
                 Route(f"{base}/keys", self._keys),
                 Route(f"{base}/bundle", self._bundle),
+                Route("/edge/v1/stream", self._stream),
                 Route(f"{base}/activations", self._activation, methods=["POST"]),
                 Route("/api/v1/ingest/requests", self._ingest, methods=["POST"]),
                 Route("/api/v1/ingest/shadow", self._shadow, methods=["POST"]),
@@ -129,16 +133,40 @@ class ControlPlane:
     async def _bundle(self, request: Request) -> Response:
         tag = request.headers.get("If-None-Match")
         self.tags.append(tag)
+        self.waits.append(request.headers.get("Prefer"))
+        self._pulse()
         for _ in range(100):
             if self.token is not None and etag_of(self.token) != tag:
                 headers = {"ETag": etag_of(self.token)}
                 return Response(self.token, media_type="application/jose", headers=headers)
             if self.token is None:
                 return Response(status_code=404)
-            if await request.is_disconnected():
+            if "Prefer" not in request.headers or await request.is_disconnected():
                 break
             await self._next_change(0.2)
         return Response(status_code=304)
+
+    async def _stream(self, request: Request) -> Response:
+        if self.hints is None:
+            return Response(status_code=404)
+        return StreamingResponse(self._hinted(), media_type="text/event-stream")
+
+    async def _hinted(self) -> AsyncIterator[str]:
+        """Every hint that is set, until it is None: then the stream ends."""
+        told = ""
+        self.streams += 1
+        self._pulse()
+        while self.hints is not None:
+            if self.hints != told:
+                told = self.hints
+                yield told
+            yield ":\n\n"
+            await self._next_change(0.1)
+
+    def hint(self, token: str, event: str = "bundle") -> None:
+        """Send an event by the stream, whatever the pull serves."""
+        self.hints = f"event: {event}\ndata: {token}\n\n"
+        self._pulse()
 
     async def _next_change(self, within_s: float) -> None:
         try:

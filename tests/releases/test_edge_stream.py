@@ -1,0 +1,339 @@
+"""The stream as edges use it, from a server of its own: hints, revocation, bounds, bad clients."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from asgiref.sync import sync_to_async
+from django.db import connection, connections
+from pytest_django import Settings
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from accounts.guard import SYSTEM_ACTOR
+from accounts.models import User
+from accounts.services import revoke_credential
+from accounts.services.rotation import rotate_credential
+from controlplane.env import Edges
+from orchid.edge.stream import Event, Parser
+from orchid.engine.wire.bundle import claimed_publication
+from policies.models import Product
+from releases import edge_stream
+from releases.edge_asgi import create_app
+from releases.models import Edge, EdgeSeen
+from releases.services.channel import CHANNEL
+from releases.services.edges import register_edge
+from tests.releases.releases_cast import SLUG, actor, cast, edge_token, live_product, published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STREAM, BUNDLE = "/edge/v1/stream", f"/edge/v1/products/{SLUG}/bundle"
+MOST = 3
+
+
+@dataclass
+class Served:
+    """A server with the entry alone, a product and one registered edge."""
+
+    app: Starlette
+    url: str
+    port: int
+    product: Product
+    credential_id: int
+    token: str
+
+    @property
+    def hub(self) -> Any:
+        return self.app.state.hub
+
+    def client(self, token: str = "", **headers: str) -> httpx.AsyncClient:
+        shown = {"Authorization": f"Bearer {token or self.token}", "Orchid-Edge": "edge-1"}
+        return httpx.AsyncClient(base_url=self.url, headers=shown | headers, timeout=10)
+
+    async def until_held(self, number: int) -> None:
+        async with asyncio.timeout(5):
+            while self.hub.held != number:  # noqa: ASYNC110 - the hub tells nobody of its numbers
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def shared() -> tuple[Product, int, str]:
+    cast()
+    product = live_product()
+    credential, token = edge_token("edge-1")
+    return product, credential.pk, token
+
+
+@pytest.fixture
+async def served(shared: tuple[Product, int, str]) -> AsyncIterator[Served]:
+    app = create_app(at_most=MOST)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    root = Starlette(routes=[Mount("/edge", app=app)])
+    config = uvicorn.Config(root, log_level="critical", timeout_graceful_shutdown=1, ws="none")
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    one = Served(app, f"http://127.0.0.1:{port}", port, *shared)
+    try:
+        async with one.client() as client:
+            await client.get(f"/edge/v1/products/{SLUG}/keys")
+        yield one
+    finally:
+        server.should_exit = True
+        await app.state.hub.close()
+        await task
+        listener.close()
+        await sync_to_async(connections.close_all)()
+
+
+class Reader:
+    """Events of one open stream, one after the other."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        self.answer, self._parser = answer, Parser()
+        self._pieces = answer.aiter_bytes()
+        self._events: list[Event] = []
+
+    async def next(self) -> Event:
+        async with asyncio.timeout(8):
+            while not self._events:
+                self._events += self._parser.feed(await anext(self._pieces))
+        return self._events.pop(0)
+
+    async def ended(self) -> bool:
+        async with asyncio.timeout(8):
+            async for _ in self._pieces:
+                pass
+        return True
+
+
+@asynccontextmanager
+async def streaming(client: httpx.AsyncClient, tag: str = "") -> AsyncIterator[Reader]:
+    headers = {"If-None-Match": tag} if tag else {}
+    async with client.stream("GET", STREAM, headers=headers) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "text/event-stream"
+        yield Reader(answer)
+
+
+async def test_a_hint_carries_the_very_bytes_that_the_pull_gives(served: Served) -> None:
+    async with served.client() as client, streaming(client) as reader:
+        first = await reader.next()
+        pulled = await client.get(BUNDLE)
+        assert (first.name, first.data) == ("bundle", pulled.text)
+        await sync_to_async(published)(served.product)
+        second = await reader.next()
+        assert claimed_publication(second.data) == 2
+        assert second.data == (await client.get(BUNDLE)).text
+
+
+async def test_an_edge_that_names_what_it_runs_is_told_of_the_next_only(served: Served) -> None:
+    async with served.client() as client:
+        tag = (await client.get(BUNDLE)).headers["ETag"]
+        async with streaming(client, tag) as reader:
+            await served.until_held(1)
+            await sync_to_async(published)(served.product)
+            assert claimed_publication((await reader.next()).data) == 2
+
+
+async def test_a_revoked_credential_ends_its_stream_and_its_poll_at_once(served: Served) -> None:
+    async with served.client() as client:
+        tag = (await client.get(BUNDLE)).headers["ETag"]
+        poll = asyncio.create_task(
+            client.get(BUNDLE, headers={"If-None-Match": tag, "Prefer": "wait=20"})
+        )
+        async with streaming(client, tag) as reader:
+            await served.until_held(2)
+            await sync_to_async(revoke_credential)(SYSTEM_ACTOR, served.credential_id, "lost", SLUG)
+            assert await reader.ended()
+        assert (await asyncio.wait_for(poll, 5)).status_code == 401
+        assert (await client.get(BUNDLE)).status_code == 401
+
+
+async def test_an_owner_who_left_takes_the_credential_along(served: Served) -> None:
+    async with served.client() as client, streaming(client) as reader:
+        await reader.next()
+        await User.objects.filter(username="dee").aupdate(is_active=False)
+        assert await reader.ended()
+        assert (await client.get(BUNDLE)).status_code == 401
+
+
+async def test_during_a_rotation_both_tokens_are_the_same_edge(served: Served) -> None:
+    newer, token = await sync_to_async(rotate_credential)(
+        SYSTEM_ACTOR, served.credential_id, SLUG, timedelta(hours=1), "due"
+    )
+    edge = await Edge.objects.aget()
+    await Edge.objects.filter(pk=edge.pk).aupdate(
+        credential_id=newer.pk, former_credential_id=served.credential_id
+    )
+    body = {"edge": "edge-1", "publication": 1, "state": "active"}
+    for shown in (served.token, token):
+        async with served.client(shown) as client:
+            answer = await client.post(f"/edge/v1/products/{SLUG}/activations", json=body)
+            assert answer.status_code == 200
+    assert await Edge.objects.acount() == 1
+
+
+async def test_a_drill_is_told_to_streams_and_ends_long_polls(served: Served) -> None:
+    other = (await sync_to_async(edge_token)("edge-2"))[1]
+    async with served.client() as client, served.client(other) as second:
+        tag = (await client.get(BUNDLE)).headers["ETag"]
+        waiting = {"If-None-Match": tag, "Prefer": "wait=20"}
+        poll = asyncio.create_task(second.get(BUNDLE, headers=waiting))
+        async with streaming(client, tag) as reader:
+            await served.until_held(2)
+            await sync_to_async(notify)(CHANNEL, f"drill:7:{SLUG}")
+            assert await reader.next() == Event("drill", "7")
+        answer = await asyncio.wait_for(poll, 5)
+        assert (answer.status_code, answer.headers["Orchid-Drill"]) == (304, "7")
+
+
+async def test_more_streams_than_are_held_get_a_clear_503_and_polls_an_answer_at_once(
+    served: Served,
+) -> None:
+    tokens = await sync_to_async(lambda: [edge_token(f"e{n}")[1] for n in range(MOST)])()
+    async with served.client() as client:
+        tag = (await client.get(BUNDLE)).headers["ETag"]
+        held = [asyncio.create_task(hold(served, token)) for token in tokens]
+        await served.until_held(MOST)
+        refused = await client.get(STREAM)
+        assert (refused.status_code, refused.json()["code"]) == (503, "too_many_streams")
+        assert 5 <= int(refused.headers["Retry-After"]) <= 15
+        waiting = {"If-None-Match": tag, "Prefer": "wait=20"}
+        answer = await asyncio.wait_for(client.get(BUNDLE, headers=waiting), 5)
+        assert answer.status_code == 304
+        assert 5 <= int(answer.headers["Retry-After"]) <= 15
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+        await served.until_held(0)
+        async with streaming(client):
+            pass
+
+
+async def test_a_third_stream_of_one_edge_ends_its_first(served: Served) -> None:
+    async with served.client() as client, streaming(client) as first:
+        await first.next()
+        async with streaming(client) as second, streaming(client) as third:
+            assert await first.ended()
+            await second.next()
+            await third.next()
+
+
+async def test_a_client_that_never_reads_is_let_go(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_stream, "SEND_S", 0.3)
+    monkeypatch.setattr(edge_stream, "COMMENT_S", 0.05)
+    enormous = b":" + b" " * 8_000_000 + b"\n\n"
+    sent = edge_stream._sent
+
+    async def much(send: Any, body: bytes, more: bool = True) -> None:
+        await sent(send, enormous if body == b":\n\n" else body, more)
+
+    monkeypatch.setattr(edge_stream, "_sent", much)
+    asked = f"GET {STREAM} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.token}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port)) as mute:
+        mute.sendall(asked.encode())
+        await served.until_held(1)
+        await served.until_held(0)
+    async with served.client() as client:
+        assert (await client.get(BUNDLE)).status_code == 200
+
+
+async def test_a_client_that_goes_without_a_word_is_forgotten(served: Served) -> None:
+    task = asyncio.create_task(hold(served, served.token))
+    await served.until_held(1)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await served.until_held(0)
+
+
+async def test_a_lost_listener_loses_no_publication_and_no_revocation(served: Served) -> None:
+    async with served.client() as client, streaming(client) as reader:
+        await reader.next()
+        await sync_to_async(end_listeners)()
+        await sync_to_async(published)(served.product)
+        assert claimed_publication((await reader.next()).data) == 2
+        await sync_to_async(end_listeners)()
+        await sync_to_async(revoke_credential)(SYSTEM_ACTOR, served.credential_id, "lost", SLUG)
+        assert await reader.ended()
+
+
+async def test_a_stranger_and_a_person_get_no_stream(served: Served) -> None:
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        for headers in ({}, {"Authorization": "Bearer orc_edge_no"}):
+            answer = await client.get(STREAM, headers=headers)
+            assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+
+
+async def test_many_reports_at_once_are_all_durable_when_they_are_acknowledged(
+    served: Served,
+) -> None:
+    tokens = await sync_to_async(lambda: [edge_token(f"e{n}")[1] for n in range(20)])()
+
+    async def report(name: str, token: str) -> int:
+        body = {"edge": name, "publication": 1, "state": "active", "open_sequences": {"a": 1}}
+        async with served.client(token) as client:
+            answer = await client.post(f"/edge/v1/products/{SLUG}/activations", json=body)
+        return answer.status_code
+
+    answers = await asyncio.gather(*(report(f"e{n}", t) for n, t in enumerate(tokens)))
+    assert answers == [200] * 20
+    heard = EdgeSeen.objects.filter(active_publication=1, downloaded_publication=1)
+    assert await heard.acount() == 20
+
+
+async def test_what_was_handed_over_is_told_apart_from_what_is_active(served: Served) -> None:
+    async with served.client() as client:
+        await client.get(BUNDLE)
+    await served.hub.writes.close()
+    seen = await EdgeSeen.objects.aget()
+    assert (seen.downloaded_publication, seen.active_publication) == (1, None)
+
+
+async def test_a_certificate_counts_only_beside_the_secret_of_the_proxy(
+    served: Served, settings: Settings
+) -> None:
+    fingerprint = "ab" * 32
+    await sync_to_async(lambda: register_edge(actor("ben"), served.product, "tls-1", fingerprint))()
+    secret = "s" * 40
+    shown = {"Orchid-Client-Certificate": f"Hash={fingerprint};By=spiffe://x"}
+    keys = f"/edge/v1/products/{SLUG}/keys"
+    async with httpx.AsyncClient(base_url=served.url) as client:
+        proved = shown | {"Orchid-Proxy-Secret": secret}
+        assert (await client.get(keys, headers=proved)).status_code == 401  # off by default
+        settings.EDGES = Edges(held=MOST, proxy_secret=secret)
+        assert (await client.get(keys, headers=proved)).json()["edge"] == "tls-1"
+        assert (await client.get(keys, headers=shown)).status_code == 401
+        wrong = shown | {"Orchid-Proxy-Secret": "x" * 40}
+        assert (await client.get(keys, headers=wrong)).status_code == 401
+        bearer = {"Authorization": f"Bearer cert:{fingerprint}"}
+        assert (await client.get(keys, headers=bearer)).status_code == 401
+
+
+async def hold(served: Served, token: str) -> None:
+    async with served.client(token) as client, streaming(client) as reader:
+        await reader.next()
+        await asyncio.Event().wait()
+
+
+def notify(channel: str, payload: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [channel, payload])
+
+
+def end_listeners() -> None:
+    """As a restart of the server would; the pool's connections stay."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND (query LIKE 'LISTEN%%' OR query LIKE '%%CROSS JOIN LATERAL%%')"
+        )
