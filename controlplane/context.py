@@ -33,6 +33,7 @@ BELONGS = {
     "releases:rollout": "releases:overview",
     "releases:rollback": "releases:overview",
     "releases:reconciliation": "releases:edges",
+    "releases:notices": "releases:overview",
     "releases:release-pool": "releases:edges",
 }
 

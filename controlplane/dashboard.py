@@ -20,6 +20,8 @@ from releases.models import Proposal
 from releases.selectors.edges import Standing
 from releases.selectors.live import Live, live
 from releases.selectors.review import review
+from releases.selectors.waiting import open_looks
+from releases.services.second_look import why_not_look
 from releases.states import ProposalState
 
 NEEDS_A_LOOK = {Standing.REFUSED, Standing.SILENT}
@@ -60,6 +62,14 @@ def dashboard(request: HtmxRequest) -> HttpResponse:
     return render_page(request, "controlplane/dashboard.html", "controlplane/_now.html", context)
 
 
+def waiting_for(actor: Actor) -> list[Waiting]:
+    """All that this person, or the owner of this token, may move on; what is urgent first."""
+    slugs = products_with(actor, Permission.VIEW)
+    found = (standing(product) for product in policies.products(slugs))
+    mine = [item for one in found for item in waits_for(actor, one)]
+    return sorted(mine, key=lambda item: not item.urgent)
+
+
 def standing(product: Product) -> Standings:
     return Standings(product, live(product), gates_now(product))
 
@@ -70,6 +80,7 @@ def waits_for(actor: Actor, found: Standings) -> Iterator[Waiting]:
         yield from _breaches(found)
         yield from _edges(found)
     yield from _revisits(actor, found)
+    yield from _second_looks(actor, found)
     for proposal in found.live.waiting:
         if reason := _asked_of(actor, proposal):
             url = reverse("releases:proposal", args=[found.product.slug, proposal.pk])
@@ -102,6 +113,15 @@ def _revisits(actor: Actor, found: Standings) -> Iterator[Waiting]:
             url = f"{reverse('gates:revisits', args=[slug])}?state=waiting"
             title = f"{count} to look at again"
             yield Waiting(found.product, title, "A condition reopened the decision", url)
+
+
+def _second_looks(actor: Actor, found: Standings) -> Iterator[Waiting]:
+    """What somebody did alone and this person is to look at."""
+    for look in open_looks(found.product):
+        if not why_not_look(actor, look):
+            url = reverse("releases:second-looks", args=[found.product.slug])
+            title = look.get_kind_display()
+            yield Waiting(found.product, title, "A second look is asked of you", url, True)
 
 
 def _asked_of(actor: Actor, proposal: Proposal) -> str:

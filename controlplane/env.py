@@ -187,7 +187,9 @@ class Environment:
     allowed_hosts: list[str]
     trusted_origins: list[str]
     secure_cookies: bool
+    url: str
     email_host: str
+    webhooks_private: bool
     inbox: InboxBounds
     ingest: Ingest
     edges: Edges
@@ -210,7 +212,9 @@ def read() -> Environment:
         allowed_hosts=words("ORCHID_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]"),
         trusted_origins=words("ORCHID_TRUSTED_ORIGINS", url),
         secure_cookies=flag("ORCHID_SECURE_COOKIES", not is_plain_loopback(url)),
+        url=url,
         email_host=text("ORCHID_EMAIL_HOST", ""),
+        webhooks_private=flag("ORCHID_WEBHOOKS_PRIVATE", False),
         ingest=ingest(),
         edges=edges(),
         people=people(),

@@ -184,6 +184,13 @@ EMAIL_BACKEND = (
 )
 EMAIL_HOST = ENV.email_host
 EMAIL_FILE_PATH = VAR_DIR / "mail"
+EMAIL_TIMEOUT = 10  # seconds
+# Where this installation is reached: what messages link to.
+SITE_URL = ENV.url
+# Whether a webhook may lie on this machine or inside its networks.
+WEBHOOKS_PRIVATE = ENV.webhooks_private
+# What webhooks' secrets are kept under.
+WEBHOOK_KEY = env.secret_key(ENV.secret_key_file.with_name("webhook-key"))
 DEFAULT_FROM_EMAIL = "Orchid <orchid@localhost>"
 
 # What browsers are told

@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from accounts import api_urls as accounts_api
-from controlplane import dashboard, health
+from controlplane import dashboard, health, waiting_api
 from gates import api_urls as gates_api
 from ingest import api_urls as ingest_api
 from policies import api_urls as policies_api
@@ -39,6 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include(ingest_api.api_urlpatterns)),
     path("api/v1/", include(gates_api.api_urlpatterns)),
     path("api/v1/", include(releases_api.api_urlpatterns)),
+    path("api/v1/waiting", waiting_api.WaitingForMe.as_view()),
     path("", include(policies_api.root_urlpatterns)),
     # What OTLP senders expect at the root. The edges have an entry of their own, beside Django.
     path("", include(ingest_api.root_urlpatterns)),

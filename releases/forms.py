@@ -4,7 +4,7 @@ from django import forms
 
 from ingest.states import DIFFERING, ShadowMode
 from releases.services.cap import LIMITS
-from releases.states import Choice, ShadowNear
+from releases.states import Choice, NoticeKind, ShadowNear
 
 
 class ProposeForm(forms.Form):
@@ -74,6 +74,18 @@ class ReleaseForm(ReasonForm):
     """Whose pool is let go, and why."""
 
     digest = forms.CharField(max_length=80, widget=forms.HiddenInput)
+
+
+class WebhookForm(forms.Form):
+    """An address and what it is told of."""
+
+    url = forms.CharField(label="Address", max_length=500, widget=forms.URLInput)
+    kinds = forms.MultipleChoiceField(
+        label="It is told of",
+        choices=NoticeKind.choices,
+        initial=NoticeKind.values,
+        widget=forms.CheckboxSelectMultiple,
+    )
 
 
 class FirstForm(forms.Form):

@@ -8,10 +8,12 @@ from celery import shared_task
 from django.utils import timezone
 
 from policies.models import Product
+from releases.services.deliveries import send_due
+from releases.services.notices import gather
 from releases.services.reconcile import reconcile
 
 logger = logging.getLogger(__name__)
-TICK = timedelta(seconds=1)
+TICK, TELL_EVERY = timedelta(seconds=1), timedelta(seconds=3)
 
 
 @shared_task(name="releases.reconcile")
@@ -31,11 +33,27 @@ def _reconciled(product_id: int) -> bool:
         return False
 
 
+@shared_task(name="releases.notices")
+def tell() -> int:
+    """Find what is new in every product, and send what is due; returns how many were taken."""
+    for product in Product.objects.filter(publications__isnull=False).distinct():
+        try:
+            gather(product, timezone.now())
+        except Exception:  # the fault of one product must not keep the others from being told
+            logger.exception("what product %s has to tell was not gathered", product.pk)
+    return send_due()
+
+
 BEAT: dict[str, dict[str, Any]] = {
     "releases-reconcile": {
         "task": "releases.reconcile",
         "schedule": TICK.total_seconds(),
         # A tick that waited longer than this has been overtaken by its successors.
         "options": {"expires": 5},
+    },
+    "releases-notices": {
+        "task": "releases.notices",
+        "schedule": TELL_EVERY.total_seconds(),
+        "options": {"expires": 10},
     },
 }

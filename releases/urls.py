@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 from releases.views import (
     edges,
     emergencies,
+    notices,
     overrides,
     overview,
     proposals,
@@ -60,6 +61,9 @@ urlpatterns: list[URLPattern] = [
     path("shadow/", shadow.shadow, name="shadow"),
     path("rollback/", rollback.rollback, name="rollback"),
     path("rollback/drill", rollback.drill, name="drill"),
+    path("notices/", notices.notices, name="notices"),
+    path("notices/webhooks/<int:pk>/end", notices.end, name="end-webhook"),
+    path("notices/deliveries/<int:pk>/resend", notices.send_again, name="resend"),
     path("reconciliation/", reconciliation.reconciliation, name="reconciliation"),
     path("reconciliation/release", reconciliation.release, name="release-pool"),
 ]

@@ -109,3 +109,11 @@ class Delivery(models.Model):
     def status_of(self) -> DeliveryState:
         """The state as the enumeration, with its badge."""
         return DeliveryState(self.state)
+
+    @property
+    def to(self) -> str:
+        """Whom it goes to, without the path of an address, which may be a secret itself."""
+        if self.webhook is not None:
+            return "/".join(self.webhook.url.split("/")[:3])
+        assert self.user is not None, "a delivery has one addressee"
+        return self.user.get_username()

@@ -37,7 +37,7 @@ class PoolServers:
     def words(self) -> str:
         if not self.rows:
             return f"No model server of {self.pool} is registered, so nobody checks it."
-        return "; ".join(f"{row.server.name} {_state(row)}" for row in self.rows) + "."
+        return "; ".join(f"{row.server.name}: {_state(row)}" for row in self.rows) + "."
 
     @property
     def holding(self) -> Readiness:
@@ -76,4 +76,4 @@ def _broken(server: TritonServer, digest: str) -> str:
 
 
 def _state(row: ServerRow) -> str:
-    return "was not checked lately" if row.overdue else f"is {row.state.label.lower()}"
+    return "not checked lately" if row.overdue else row.state.label.lower()

@@ -84,10 +84,12 @@ class PoolFact:
         return sum(one.sequences for one in self.holdings)
 
     @property
-    def rows(self) -> list[tuple[Holding, list[int]]]:
-        """Each edge with its attempts under each manifest, in the manifests' order."""
-        pinned = [one.digest for one in self.manifests]
-        return [(one, [one.manifests.get(digest, 0) for digest in pinned]) for one in self.holdings]
+    def rows(self) -> list[tuple[Holding, list[tuple[str, int]]]]:
+        """Each edge with its attempts under each route's manifest."""
+        return [
+            (one, [(pin.route, one.manifests.get(pin.digest, 0)) for pin in self.manifests])
+            for one in self.holdings
+        ]
 
     @property
     def unclear(self) -> list[Holding]:

@@ -163,6 +163,10 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     OF_ONE + "revisits/<int:pk>/acknowledge": (None, PROPOSE),
     OF_ONE + "revisits/<int:pk>/resolve": (None, APPROVE),
     OF_ONE + "drills": (VIEW, ROLLBACK),
+    OF_ONE + "deliveries/<int:pk>/resend": (None, ADMINISTER),
+    OF_ONE + "notices": (VIEW, None),
+    OF_ONE + "webhooks": (VIEW, ADMINISTER),
+    OF_ONE + "webhooks/<int:pk>/end": (None, ADMINISTER),
     OF_ONE + "pool-releases": (VIEW, PUBLISH),
     OF_ONE + "reconciliation": (VIEW, None),
     OF_ONE + "rollback-readiness": (VIEW, None),
@@ -203,6 +207,7 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     API + "rollouts/<int:pk>/pause": (None, ROLLBACK),
     API + "rollouts/<int:pk>/resume": (None, PUBLISH),
     API + "verdicts": (VIEW, None),
+    API + "waiting": (KNOWN, None),
 }
 OF_PRODUCTS: dict[str, tuple[Need | None, Need | None]] = {
     PAGES: (VIEW, None),
@@ -283,6 +288,9 @@ OF_PRODUCTS: dict[str, tuple[Need | None, Need | None]] = {
     PAGES + "revisits/<int:pk>/": (VIEW, None),
     PAGES + "revisits/<int:pk>/acknowledge/": (None, PROPOSE),
     PAGES + "revisits/<int:pk>/resolve/": (None, APPROVE),
+    PAGES + "notices/": (VIEW, ADMINISTER),
+    PAGES + "notices/deliveries/<int:pk>/resend": (None, ADMINISTER),
+    PAGES + "notices/webhooks/<int:pk>/end": (None, ADMINISTER),
     PAGES + "reconciliation/": (VIEW, None),
     PAGES + "reconciliation/release": (PUBLISH, PUBLISH),
     PAGES + "rollback/": (ROLLBACK, ROLLBACK),

@@ -35,7 +35,7 @@ from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
-from tests.browser.way_back import drained, rehearsed
+from tests.browser.way_back import drained, rehearsed, told
 from tests.ingest.servers.checking import checked
 from tests.ingest.servers.double import Triton, over_http
 
@@ -94,6 +94,7 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     decided_twice(product, Publication.objects.get(product=product, number=2))
     rehearsed(product)
     waiting = proposed(product, "A shorter queue", queued=7000)
+    told(product)
     for diff in DecisionDiff.objects.all():
         compute(diff.pk)
     read_requests(product, timezone.now() + timedelta(minutes=2))
@@ -189,6 +190,7 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", "shadow/?near=floor"),
         ("ben", "shadow/?difference=defers"),
         ("dee", "rollback/"),
+        ("ben", "notices/"),
         ("dee", "reconciliation/"),
         ("ben", f"reconciliation/release?digest={drained(decided.product)}"),
         ("ana", "sources/"),

@@ -7,10 +7,13 @@ from django.utils import timezone
 from accounts.guard import person
 from accounts.models import User
 from policies.models import Product
-from releases.models import DrillAnswer, Edge, EdgeSeen, Publication
+from releases.models import Delivery, DrillAnswer, Edge, EdgeSeen, Publication
 from releases.selectors.reconciliation import pool_facts
 from releases.services.drill import start_drill
 from releases.services.issue import latest
+from releases.services.notices import gather
+from releases.services.webhooks import create_webhook
+from releases.states import DeliveryState, NoticeKind
 
 
 def rehearsed(product: Product) -> None:
@@ -35,6 +38,17 @@ def rehearsed(product: Product) -> None:
     EdgeSeen.objects.filter(edge__product=product).update(
         open_sequences={fact.digest: 5},
         open_manifests={fact.digest: {fact.manifests[0].digest: 5}},
+    )
+
+
+def told(product: Product) -> None:
+    """What waits and failed, with an address that is told and one delivery that was given up."""
+    ben = person(User.objects.get(username="ben"))
+    User.objects.filter(username="dee").update(email="dee@example.com")
+    create_webhook(ben, product, "https://hooks.example.com/orchid", NoticeKind.values)
+    gather(product, timezone.now())
+    Delivery.objects.filter(webhook__isnull=False).update(
+        state=DeliveryState.GIVEN_UP, tries=10, status=503, words="Answered 503."
     )
 
 
