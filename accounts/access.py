@@ -28,6 +28,9 @@ from accounts.services.rotation import rotate_credential
 from controlplane.errors import BadInput
 from controlplane.web import HtmxRequest, render_page
 
+#: The page has two forms with a role, whose fields may not share an id.
+GIVE_IDS = "give_%s"
+
 
 @require_safe
 @page(Permission.ADMINISTER)
@@ -100,7 +103,7 @@ def rotate(request: HtmxRequest, slug: str) -> HttpResponse:
 @page(Permission.ADMINISTER, step_up=True)
 def give_role(request: HtmxRequest, slug: str) -> HttpResponse:
     """A role for somebody who has an account, as who came by single sign-on has."""
-    form = RoleForm(request.POST)
+    form = RoleForm(request.POST, auto_id=GIVE_IDS)
     if not form.is_valid():
         return _page(request, slug, {"role_form": form}, status=400)
     name = form.cleaned_data["username"]
@@ -136,7 +139,7 @@ def _page(
         "invitations": selectors.open_invitations(slug),
         "invite_form": InviteForm(),
         "credential_form": CredentialForm(),
-        "role_form": RoleForm(),
+        "role_form": RoleForm(auto_id=GIVE_IDS),
         "now": timezone.now(),
         **extra,
     }

@@ -94,9 +94,14 @@ def sound() -> dict[str, Any]:
         "window": "1h",
         "max_teu": 1,
         "text": "A word",
-        "sections": {"context": "so"},
+        "sections": {},
         "credential": 1,
         "segment": "task=assistant",
+        "evaluation": 1,
+        "local": "2099-01-01T00:00",
+        "zone": "UTC",
+        "url": "https://example.org/hook",
+        "kinds": ["breach"],
     }
 
 
