@@ -6,7 +6,9 @@ from datetime import datetime
 from controlplane.errors import Conflict
 from orchid.engine.freezes import free_from, frozen_at
 from orchid.engine.wall_clock import wall_at
+from policies.selectors import document_of
 from releases.models import Proposal, Rollout
+from releases.selectors.progress.ahead import warm
 from releases.services.binding import moved, stale
 from releases.services.in_force import rollout_rules
 from releases.services.issue import latest
@@ -86,6 +88,16 @@ def _check_room(row: Proposal, now: datetime) -> None:
     refuse_overlap(row.product, row.revision_digest)
 
 
+def _check_warm(row: Proposal, now: datetime) -> None:
+    """A first stage that takes traffic is entered by publishing, and none is entered cold."""
+    policy = document_of(row.revision_digest).rollout
+    if not policy.warm_up or not policy.stages[0].fraction:
+        return
+    found = warm(row.product, row.revision_digest)
+    if not found.met:
+        raise Conflict("pool_not_warm", found.said)
+
+
 def _check_no_rollout(row: Proposal, now: datetime) -> None:
     if Rollout.objects.filter(product=row.product, state__in=OPEN_ROLLOUTS).exists():
         raise Conflict("rollout_open", "A rollout is under way; it has to end first.")
@@ -100,4 +112,5 @@ CHECKS: tuple[Check, ...] = (
     _check_freeze,
     _check_second_look,
     _check_room,
+    _check_warm,
 )

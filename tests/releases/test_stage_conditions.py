@@ -22,7 +22,7 @@ from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
 from releases.services.stage import approve_stage
-from tests.releases.releases_cast import actor, edge, says
+from tests.releases.releases_cast import actor, edge, published, says
 from tests.releases.stage_cast import (
     activated,
     candidate_window,
@@ -201,12 +201,17 @@ def rehearsed(publication: Publication, gateway: Edge, state: str) -> None:
 def test_a_stage_that_takes_traffic_waits_for_a_pool_that_has_been_tried(
     product: Product, gateway: Edge
 ) -> None:
-    rollout = staged(product, gateway, canary(), LAST, warm_up=True)
-    passes(rollout)
-    assert "No server of pool four is registered" in waits(rollout)
+    rollout = staged(product, gateway, {"observe": "20s"}, canary(), LAST, warm_up=True)
+    assert waits(rollout) == "No server of pool four is registered, so none can be tried."
     wish = {"http_url": "http://127.0.0.1:9", "pool": "four"}
     servers.register(actor("ana"), product, "four", wish)
     assert "0 of 1 servers of pool four have answered a probe" in waits(rollout)
+
+
+def test_no_proposal_is_published_straight_into_traffic_on_a_cold_pool(product: Product) -> None:
+    with pytest.raises(Conflict) as refused:
+        published(product, stages=[canary(), LAST], warm_up=True)
+    assert refused.value.code == "pool_not_warm"
 
 
 def test_a_stage_that_asks_nothing_more_waits_for_its_hold_and_its_gates_alone(

@@ -7,6 +7,7 @@ from ingest.models import ServerChange
 from ingest.selectors.servers import servers
 from ingest.states import ServerState
 from orchid.engine.document.operation import Stage
+from policies.models import Product
 from releases.models import Drill, StageApproval
 from releases.selectors.progress.condition import Condition, Stand
 from releases.selectors.progress.demand import PEAK, peak
@@ -20,7 +21,7 @@ def before(stand: Stand, stage: Stage) -> Iterator[Condition]:
     """Of the stage to be entered."""
     policy = stand.document.rollout
     if policy.warm_up and stage.fraction:
-        yield _warm(stand)
+        yield warm(stand.product, stand.rollout.candidate_digest)
     if stage.fraction < 1.0:
         return
     if "peak" in policy.before_whole:
@@ -51,10 +52,10 @@ def _holds(one: StageApproval, stage: Stage, stand: Stand) -> bool:
     return one.role == stage.approval and one.role in held
 
 
-def _warm(stand: Stand) -> Condition:
+def warm(product: Product, digest: str) -> Condition:
     """Readiness is tried: a server is warm once an inference has proven what it holds."""
-    pool = pool_of(stand.rollout.candidate_digest)
-    rows = [row for row in servers(stand.product) if row.server.pool in ("", pool)]
+    pool = pool_of(digest)
+    rows = [row for row in servers(product) if row.server.pool in ("", pool)]
     warm = [row for row in rows if row.manifest == "held"]
     now = f"{len(warm)} of {len(rows)} servers"
     said = f"{now} of pool {pool} have answered a probe with what is published."
