@@ -15,7 +15,7 @@ from policies.selectors import document_of
 from releases.models import Publication, Rollout
 from releases.selectors.edges import acknowledgement
 from releases.selectors.progress import Progress, progress
-from releases.services import edge_watch, reconciliation, resign, waiting
+from releases.services import decision_record, edge_watch, reconciliation, resign, waiting
 from releases.services.accepted import Bounds, bounds_for
 from releases.services.expectation import tell_clocks, tell_servers
 from releases.services.issue import latest
@@ -45,6 +45,7 @@ def reconcile(product_id: int, now: datetime) -> bool:
             resign.step(product, publication, now)
             reconciliation.step(product, publication, now)
             edge_watch.step(product, publication, now)
+            decision_record.step(product, now)
             _settle(product, publication, now)
         return True
 

@@ -4,6 +4,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import AuditEvent, User
 from controlplane.errors import BadInput, Conflict, Forbidden
@@ -13,7 +14,9 @@ from releases.selectors.record import record_of
 from releases.selectors.record_texts import titles
 from releases.services.binding import bound_digest
 from releases.services.decision_record import edit
+from releases.services.emergency import publish_in_emergency
 from releases.services.publish import publish
+from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
 from tests.releases.releases_cast import SLUG, actor, approved, in_review
@@ -144,3 +147,12 @@ def test_the_api_reads_and_edits_it(client: Client, product: Product) -> None:
     wrong = {"expected_revision": 1, "sections": {"poetry": "x"}}
     answer = client.post(url, wrong, "application/json", headers={"Idempotency-Key": "two"})
     assert answer.status_code == 400
+
+
+def test_the_record_of_an_emergency_is_fixed_by_the_next_tick(product: Product) -> None:
+    proposal = publish_in_emergency(actor("dee"), in_review(product), "the live one leaks")
+    for _ in range(2):
+        reconcile(product.pk, timezone.now())
+    row = RecordRevision.objects.get(proposal=proposal)
+    assert (row.final, row.written_by) == (True, "orchid")
+    assert record_of(fresh(proposal)).fixed_at == row.at
