@@ -8,6 +8,7 @@ and against the goals: 250 ms at the median, 1 s at the 99th percentile, all rec
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from benchmarks.ingest.database import database
@@ -66,8 +67,8 @@ def _moves(made: Any, fleet: Sequence[stage.Helper], rounds: int) -> dict[str, l
     dee = stage.actor("dee")
     for number in range(rounds + 1):
         proposal = stage.approved(made, 9_000 + number)
-        told["publish"].append(_timed(fleet, lambda p=proposal: publish(dee, p)))
-        told["rollback"].append(_timed(fleet, lambda: roll_back(dee, made, "measured")))
+        told["publish"].append(_timed(fleet, partial(publish, dee, proposal)))
+        told["rollback"].append(_timed(fleet, partial(roll_back, dee, made, "measured")))
     # The first round loads what a process that runs has loaded.
     return {move: rows[1:] for move, rows in told.items()}
 
