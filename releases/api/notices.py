@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.guard import actor_of
+from accounts.guard import Permission, actor_of, require
 from releases.api.parts import listed, one_product, taken
 from releases.models import Delivery, Notice, Webhook
 from releases.selectors.notices import notices
@@ -54,7 +54,10 @@ class NoticeOut(serializers.ModelSerializer[Notice]):
 class Webhooks(APIView):
     @extend_schema(responses=WebhookOut(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        rows = Webhook.objects.filter(product=one_product(request, slug), ended_at=None)
+        """The addresses in force; their paths may be secrets, so they are for owners."""
+        product = one_product(request, slug)
+        require(actor_of(request), Permission.ADMINISTER, slug)
+        rows = Webhook.objects.filter(product=product, ended_at=None)
         return listed(request, rows, WebhookOut, "created_at")
 
     @extend_schema(request=NewWebhook, responses={201: WebhookMade})

@@ -34,7 +34,12 @@ class Webhook(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.url
+        return self.host
+
+    @property
+    def host(self) -> str:
+        """Without its path, which may be a secret itself."""
+        return "/".join(self.url.split("/")[:3])
 
 
 class Notice(models.Model):
@@ -112,8 +117,8 @@ class Delivery(models.Model):
 
     @property
     def to(self) -> str:
-        """Whom it goes to, without the path of an address, which may be a secret itself."""
+        """Whom it goes to: a host, or a person."""
         if self.webhook is not None:
-            return "/".join(self.webhook.url.split("/")[:3])
+            return self.webhook.host
         assert self.user is not None, "a delivery has one addressee"
         return self.user.get_username()

@@ -165,7 +165,7 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     OF_ONE + "drills": (VIEW, ROLLBACK),
     OF_ONE + "deliveries/<int:pk>/resend": (None, ADMINISTER),
     OF_ONE + "notices": (VIEW, None),
-    OF_ONE + "webhooks": (VIEW, ADMINISTER),
+    OF_ONE + "webhooks": (ADMINISTER, ADMINISTER),
     OF_ONE + "webhooks/<int:pk>/end": (None, ADMINISTER),
     OF_ONE + "pool-releases": (VIEW, PUBLISH),
     OF_ONE + "reconciliation": (VIEW, None),
