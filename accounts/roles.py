@@ -28,6 +28,7 @@ class Role(models.TextChoices):
     CI = "ci", "CI"
     EDGE = "edge", "Edge"
     OTEL = "otel", "OpenTelemetry sender"
+    AUDIT = "audit", "Audit reader"
 
 
 _P = Permission
@@ -62,11 +63,12 @@ PERMISSIONS: dict[str, frozenset[Permission]] = {
     Role.CI: frozenset({_P.VIEW, _P.PROPOSE, _P.EVIDENCE_PUSH, _P.INGEST}),
     Role.EDGE: frozenset({_P.EDGE, _P.INGEST}),
     Role.OTEL: frozenset({_P.INGEST}),
+    Role.AUDIT: frozenset({_P.VIEW, _P.AUDIT}),
 }
 
 # Roles that a person may hold; the rest belong to credentials.
 PEOPLE: tuple[Role, ...] = (Role.PRODUCT_OWNER, Role.ENGINEER, Role.SRE, Role.AUDITOR)
-MACHINES: tuple[Role, ...] = (Role.CI, Role.EDGE, Role.OTEL)
+MACHINES: tuple[Role, ...] = (Role.CI, Role.EDGE, Role.OTEL, Role.AUDIT)
 
 # The product itself, acting from a tick: everything but a person's judgement.
 SYSTEM: frozenset[Permission] = frozenset(Permission) - {

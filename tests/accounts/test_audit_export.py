@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 from django.http import StreamingHttpResponse
-from django.test import AsyncRequestFactory
+from django.test import AsyncRequestFactory, Client
 
 from accounts import keys
 from accounts.keys import Purpose, known_keys
@@ -108,3 +109,18 @@ async def test_under_asgi_it_is_sent_while_it_is_made() -> None:
     request = AsyncRequestFactory().get("/audit/export.jsonl")
     response = streamed(request, iter([b"a", b"b"]), "text/plain", "audit.txt")
     assert [part async for part in response] == [b"a", b"b"]
+
+
+def test_the_token_of_an_audit_reader_takes_the_whole_trail_out_and_does_nothing_else(
+    trail: Cast,
+) -> None:
+    out = io.StringIO()
+    call_command("audit_reader", "nightly", "eve", stdout=out)
+    machine = Client(headers={"Authorization": f"Bearer {out.getvalue().strip()}"})
+    seal_audit()
+    answer = machine.get("/api/v1/audit/export")
+    assert isinstance(answer, StreamingHttpResponse)
+    lines = b"".join(part for part in answer if isinstance(part, bytes)).splitlines()
+    assert check_export(lines, known_keys(Purpose.AUDIT)).whole
+    assert machine.get("/api/v1/audit/verify").json()["intact"] is True
+    assert machine.post("/api/v1/products", {}, "application/json").status_code in (400, 403)

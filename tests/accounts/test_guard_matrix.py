@@ -17,6 +17,7 @@ ALLOWED = {
     "ci": "view propose evidence_push ingest",
     "edge": "edge ingest",
     "otel": "ingest",
+    "audit": "view audit",
 }
 MATRIX = [
     (role, permission, permission.value in ALLOWED[role].split())

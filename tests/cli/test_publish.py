@@ -187,6 +187,6 @@ def test_who_follows_writes_each_bundle_and_outlasts_an_outage(
             raise KeyboardInterrupt
 
     plane.publish(bundle(1))
-    monkeypatch.setattr(commands.time, "sleep", looked)
+    monkeypatch.setattr("orchid.cli.publish.commands.time.sleep", looked)
     run(tmp_path, "--follow")
     assert manifest(tmp_path)["publication"] == 2
