@@ -29,6 +29,7 @@ class Role(models.TextChoices):
     EDGE = "edge", "Edge"
     OTEL = "otel", "OpenTelemetry sender"
     AUDIT = "audit", "Audit reader"
+    OPS = "ops", "Operations"
 
 
 _P = Permission
@@ -64,11 +65,13 @@ PERMISSIONS: dict[str, frozenset[Permission]] = {
     Role.EDGE: frozenset({_P.EDGE, _P.INGEST}),
     Role.OTEL: frozenset({_P.INGEST}),
     Role.AUDIT: frozenset({_P.VIEW, _P.AUDIT}),
+    # A terminal at three in the morning, or an alarm that goes back by itself.
+    Role.OPS: frozenset({_P.VIEW, _P.ROLLBACK}),
 }
 
 # Roles that a person may hold; the rest belong to credentials.
 PEOPLE: tuple[Role, ...] = (Role.PRODUCT_OWNER, Role.ENGINEER, Role.SRE, Role.AUDITOR)
-MACHINES: tuple[Role, ...] = (Role.CI, Role.EDGE, Role.OTEL, Role.AUDIT)
+MACHINES: tuple[Role, ...] = (Role.CI, Role.EDGE, Role.OTEL, Role.AUDIT, Role.OPS)
 
 # The product itself, acting from a tick: everything but a person's judgement.
 SYSTEM: frozenset[Permission] = frozenset(Permission) - {

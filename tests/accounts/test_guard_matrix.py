@@ -18,6 +18,7 @@ ALLOWED = {
     "edge": "edge ingest",
     "otel": "ingest",
     "audit": "view audit",
+    "ops": "view rollback",
 }
 MATRIX = [
     (role, permission, permission.value in ALLOWED[role].split())
