@@ -1,6 +1,7 @@
 """What an edge does with a bundle that nobody signed again in time."""
 
 from datetime import timedelta
+from typing import Any
 
 from orchid.edge.ask import to_ms
 from orchid.edge.expiry import follow_expiry
@@ -13,7 +14,7 @@ from tests.small_policy import small_document
 FLOOR = {"rollout__on_expiry": "safe_floor"}
 
 
-def with_candidate(**changes: object) -> Bundle:
+def with_candidate(**changes: Any) -> Bundle:
     """Publication 1 with a candidate for everybody."""
     plain = bundle(1, **changes)
     loaded = load_document(small_document(contract__deadline_ms=900))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.keys import OVERLAP
@@ -181,21 +181,17 @@ class TestRotation:
 
 
 def test_a_number_once_taken_keeps_its_time_in_the_database(product: Product) -> None:
-    from django.db import IntegrityError, transaction
-
     with pytest.raises(IntegrityError, match="never changes"), transaction.atomic():
         Publication.objects.update(published_at=timezone.now())
 
 
 def test_not_even_the_owner_empties_the_table_of_publications(product: Product) -> None:
-    from django.db import IntegrityError, transaction
-
     table = "releases_publication"
-    with pytest.raises(IntegrityError, match="never change"), transaction.atomic():
-        cursor = connection.cursor()
+    with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER publication_is_not_emptied")
-        cursor.execute(f"TRUNCATE {table} CASCADE")
+        with pytest.raises(IntegrityError, match="never change"), transaction.atomic():
+            cursor.execute(f"TRUNCATE {table} CASCADE")
 
 
 def test_the_votes_travel_with_every_number_that_serves_what_they_approved(
