@@ -53,6 +53,14 @@ class Rig:
             self._begin(replace(child, env={**child.env, **self.settings}))
         self.until_ready()
 
+    def start_edge(self, product: str, token: str) -> None:
+        """One edge that follows by its own credential; it is a part as the others are."""
+        secret = self.machine.var / "secrets" / "edge-token"
+        secret.parent.mkdir(exist_ok=True)
+        secret.write_text(token)
+        self._begin(self.machine.edge(product))
+        self.until_ready()
+
     def kill(self, name: str, pid: int | None = None) -> None:
         """SIGKILL to a part or to one of its processes; what dies with it is started again."""
         os.kill(pid or self.parts[name].process.pid, signal.SIGKILL)
