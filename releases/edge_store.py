@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Any, LiteralString
 
 import msgspec
@@ -42,7 +43,7 @@ class Served:
     etag: str
     token: bytes
 
-    @property
+    @cached_property
     def event(self) -> bytes:
         """As a server-sent event. A compact JWS holds no line break, so it is one line of data."""
         return b"id: %d\nevent: bundle\ndata: %s\n\n" % (self.publication, self.token)

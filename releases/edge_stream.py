@@ -59,7 +59,8 @@ class EventStream(Response):
                     self._hub.writes.saw(held.caller.edge_id, served.publication)
                 continue
             try:
-                await asyncio.wait_for(held.woken.wait(), COMMENT_S)
+                async with asyncio.timeout(COMMENT_S):
+                    await held.woken.wait()
             except TimeoutError:
                 await _sent(send, b":\n\n")
 

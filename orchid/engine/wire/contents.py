@@ -93,7 +93,7 @@ class Bundle(
     exposure: Exposure | None = None
     votes: tuple[BundleVote, ...] = ()
     next_keys: dict[Name, Jwk] = {}
-    slices: dict[Name, Weight] = {}
+    slices: dict[str, Weight] = {}
     schema: Literal["orchid.bundle/v1"] = msgspec.field(default="orchid.bundle/v1")
 
     def __post_init__(self) -> None:
@@ -101,6 +101,13 @@ class Bundle(
             raise ValueError("a candidate and an exposure come together or not at all")
         if self.slices and not any(self.slices.values()):
             raise ValueError("slices without any weight")
+        if "" in self.slices or not _are_names("".join(self.slices)):
+            raise ValueError("a slice belongs to an edge by its name, which holds no white space")
+
+
+def _are_names(joined: str) -> bool:
+    """All names at once: a pattern for each of a thousand edges is most of the time of a bundle."""
+    return joined.isprintable() and " " not in joined
 
 
 class BundleRefused(ValueError):  # noqa: N818 - "refused" is the word of the protocol

@@ -1,18 +1,24 @@
 """Compact JWS (RFC 7515) over Ed25519: what Orchid signs so that others need not believe it.
 
-A header names the key and the type of what is signed; one type never passes for another.
+A header names the key and the type of what is signed; one type never passes for another. Only the
+one form that Orchid writes is read, which leaves a header nothing to choose and takes a third of a
+general reader's time: a fleet verifies the same file at one moment.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from joserfc import jws
-from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
-from joserfc.jws import CompactSignature, JWSRegistry
+from joserfc.jws import JWSRegistry
 
 ALGORITHM = "EdDSA"
+MOST_BYTES = 4 * 1024 * 1024
 Jwk = dict[str, str]
 
 
@@ -24,24 +30,37 @@ class SignatureRefused(ValueError):  # noqa: N818 - "refused" is the word of the
         self.code, self.message = code, message
 
 
-class _EdDSAOnly(JWSRegistry):
-    """No other algorithm is ever looked up, so a header can't choose a weaker one.
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing but these: what would change how the rest is read (`crit`, `b64`) is refused."""
 
-    The library prefers RFC 9864's name "Ed25519" for the same signature and warns of "EdDSA"; more
-    verifiers know the older name, so tokens keep it and the lookup here doesn't warn.
+    alg: str
+    kid: str | None = None
+    typ: str | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The parts of a token, of which nothing is verified."""
+
+    header: _Header
+    payload: bytes
+    signed: bytes
+    signature: str
+
+
+class _Registry(JWSRegistry):
+    """The library prefers RFC 9864's name "Ed25519" for the same signature and warns of "EdDSA".
+
+    More verifiers know the older name, so tokens keep it and the lookup here doesn't warn.
     """
 
-    max_payload_length = 4 * 1024 * 1024
+    max_payload_length = MOST_BYTES
 
     def get_alg(self, name: str) -> Any:
-        if name != ALGORITHM:
-            raise SignatureRefused(
-                "unsigned", f"it would be signed with {ALGORITHM}, not {name[:32]}"
-            )
-        return self.algorithms[ALGORITHM]
+        return self.algorithms[name]
 
 
-_registry = _EdDSAOnly()
+_registry = _Registry()
 
 
 def public_jwk(private_key_pem: bytes | str) -> Jwk:
@@ -59,40 +78,54 @@ def sign_bytes(payload: bytes, private_key_pem: bytes | str, kid: str, of_type: 
 def verified_bytes(token: str, keys: Mapping[str, Jwk | str], of_type: str) -> bytes:
     """What a trusted key signed. Raises SignatureRefused: unsigned, wrong_key or altered."""
     opened = opened_token(token)
-    kid, said = signer_of(opened), opened.headers().get("typ")
+    kid, said = opened.header.kid, opened.header.typ
     if kid is None or kid not in keys:
         raise SignatureRefused("wrong_key", "it is signed by a key that isn't trusted here")
-    try:
-        genuine = jws.validate_compact(opened, _ed25519(keys[kid]), registry=_registry)
-    except JoseError as error:
-        raise SignatureRefused("altered", f"the header is not one of ours: {error}") from error
-    if not genuine or not _is_canonical(token.rpartition(".")[2]):
+    if not _is_genuine(opened, keys[kid]):
         raise SignatureRefused("altered", f"the signature of key {kid} doesn't fit the content")
     if said != of_type:
         raise SignatureRefused("altered", f"it is a signed {said}, not {of_type}")
     return opened.payload
 
 
-def opened_token(token: str) -> CompactSignature:
+def opened_token(token: str) -> Opened:
     """The parts of a token. Nothing of it is verified."""
     if token.count(".") != 2 or token.endswith("."):
         raise SignatureRefused("unsigned", "a signed file is a compact JWS of three parts")
+    if len(token) > MOST_BYTES:
+        raise SignatureRefused("altered", f"a signed file has at most {MOST_BYTES} bytes")
+    signed, _, signature = token.rpartition(".")
+    header, _, payload = signed.partition(".")
     try:
-        return jws.extract_compact(token.encode("ascii"), registry=_registry)
-    except (JoseError, ValueError, TypeError) as error:
+        read = msgspec.json.decode(_decoded(header), type=_Header)
+        opened = Opened(read, _decoded(payload), signed.encode("ascii"), signature)
+    except (msgspec.DecodeError, ValueError) as error:
         raise SignatureRefused("altered", f"not a readable JWS: {error}") from error
+    if read.alg != ALGORITHM:
+        wrong = f"it would be signed with {ALGORITHM}, not {read.alg[:32]}"
+        raise SignatureRefused("unsigned", wrong)
+    return opened
 
 
-def signer_of(opened: CompactSignature) -> str | None:
+def signer_of(opened: Opened) -> str | None:
     """The id of the key that a token says it was signed with."""
-    kid = opened.headers().get("kid")
-    return kid if isinstance(kid, str) else None
+    return opened.header.kid
 
 
-def _is_canonical(part: str) -> bool:
-    """Base64 leaves spare bits in the last character; other spellings are refused."""
-    padded = part + "=" * (-len(part) % 4)
-    return urlsafe_b64encode(urlsafe_b64decode(padded)).rstrip(b"=") == part.encode()
+def _is_genuine(opened: Opened, key: Jwk | str) -> bool:
+    """Base64 leaves spare bits in the last character; other spellings of it are refused."""
+    public = _ed25519(key).public_key
+    assert isinstance(public, Ed25519PublicKey)
+    try:
+        signature = _decoded(opened.signature)
+        public.verify(signature, opened.signed)
+    except (InvalidSignature, ValueError):
+        return False
+    return urlsafe_b64encode(signature).rstrip(b"=") == opened.signature.encode()
+
+
+def _decoded(part: str) -> bytes:
+    return urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
 def _ed25519(key: Jwk | str | bytes) -> OKPKey:
