@@ -23,13 +23,17 @@ KEPT = ROOT / "var" / "bench-databases"
 
 
 @contextmanager
-def database() -> Iterator[None]:
-    """Django with a fresh and migrated database, as the tables' owner; gone afterwards."""
+def database(*settings: str) -> Iterator[None]:
+    """Django with a fresh and migrated database, as the tables' owner; gone afterwards.
+
+    `settings` are the server's, as `name=value`, where a measurement needs others.
+    """
     place = Path(tempfile.mkdtemp(prefix="orchid-bench-"))
     place.chmod(0o711)  # passable for the other user whom the server runs as where we are root
     cluster = Cluster(place / "postgres" / "data")
     try:
         _fill(cluster, place)
+        cluster.settings = (*cluster.settings, *settings)
         with _running(cluster, place):
             _point_at(cluster, place)
             import django
