@@ -3,12 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
-from django.core.mail import send_mail
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -46,8 +43,7 @@ def invite(request: HtmxRequest, slug: str) -> HttpResponse:
         return _page(request, slug, {"invite_form": form}, status=400)
     made, secret = invitations.invite(request.actor, product_slug=slug, **form.cleaned_data)
     link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
-    text = render_to_string("accounts/invitation_email.txt", {"invitation": made, "link": link})
-    send_mail(f"Orchid: your role in {slug}", text, settings.DEFAULT_FROM_EMAIL, [made.email])
+    invitations.send_link(made, link)
     return _page(request, slug, {"invited": made, "link": link})
 
 

@@ -3,9 +3,12 @@
 import secrets
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.guard import Actor, Permission, person, require
@@ -42,6 +45,15 @@ def invite(actor: Actor, *, email: str, role: str, product_slug: str) -> tuple[I
         data={"email": email, "role": role},
     )
     return invitation, secret
+
+
+def send_link(invitation: Invitation, link: str) -> None:
+    """Mail the link to whom it is for."""
+    text = render_to_string(
+        "accounts/invitation_email.txt", {"invitation": invitation, "link": link}
+    )
+    subject = f"Orchid: your role in {invitation.product_slug}"
+    send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [invitation.email])
 
 
 def opened(secret: str, *, lock: bool = False) -> Invitation:

@@ -100,6 +100,7 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     API + "audit/verify": (AUDIT_ALL, None),
     API + "audit/export": (AUDIT_SOME, None),
     API + "audit/keys": (AUDIT_SOME, None),
+    OF_ONE + "invitations": (ADMINISTER, ADMINISTER),
     API + "check": (VIEW, None),
     API + "alarms": (VIEW, None),
     API + "edges": (VIEW, None),

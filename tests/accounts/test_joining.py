@@ -7,6 +7,7 @@ import pytest
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.guard import Permission, may, person
 from accounts.models import Credential, Invitation, User
@@ -39,6 +40,40 @@ def test_somebody_who_is_here_already_accepts_with_one_button(cast: Cast) -> Non
     assert not may(cast.actor("sam"), Permission.VIEW, SLUG)
     cast.browser("sam").post(link)
     assert may(cast.actor("sam"), Permission.ROLLBACK, SLUG)
+
+
+INVITATIONS = f"/api/v1/products/{SLUG}/invitations"
+KIM = {"email": "kim@example.org", "role": "sre"}
+
+
+def test_an_owner_invites_by_the_api_and_the_link_is_in_that_answer_and_the_mail_alone(
+    cast: Cast,
+) -> None:
+    ben = cast.browser("ben")
+    made = ben.post(INVITATIONS, KIM, "application/json")
+    assert made.status_code == 201, made.json()
+    link = made.json()["link"]
+    assert link in mail.outbox[0].body
+    assert mail.outbox[0].to == ["kim@example.org"]
+    (listed,) = ben.get(INVITATIONS).json()["items"]
+    assert "link" not in listed
+    assert (listed["email"], listed["role"], listed["invited_by"]) == (*KIM.values(), "ben")
+    assert cast.browser("sam").post(link).status_code == 302
+    assert may(cast.actor("sam"), Permission.ROLLBACK, SLUG)
+    assert ben.get(INVITATIONS).json()["items"] == []
+
+
+def test_by_the_api_too_who_lets_others_in_confirms_who_they_are(
+    cast: Cast, settings: Settings
+) -> None:
+    ben = cast.browser("ben")
+    wrong = ben.post(INVITATIONS, {**KIM, "role": "ci"}, "application/json")
+    assert (wrong.status_code, Invitation.objects.count()) == (400, 0)
+    settings.CONFIRMED_FOR_S = 0
+    refused = ben.post(INVITATIONS, KIM, "application/json")
+    assert (refused.status_code, refused.json()["code"]) == (403, "confirmation_needed")
+    assert cast.browser("ana").get(INVITATIONS).status_code == 403
+    assert not Invitation.objects.exists()
 
 
 def test_an_invitation_ends_with_its_week(cast: Cast) -> None:

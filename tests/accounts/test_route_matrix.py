@@ -102,6 +102,8 @@ def sound() -> dict[str, Any]:
         "zone": "UTC",
         "url": "https://example.org/hook",
         "kinds": ["breach"],
+        "email": "new@example.org",
+        "role": "engineer",
     }
 
 

@@ -1,0 +1,74 @@
+"""Invitations into a product, by the API.
+
+Inviting takes no Idempotency-Key: a stored answer would keep the link, which is worth a role.
+"""
+
+from typing import Any
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import invitations, selectors
+from accounts.guard import NOT_FRESH, Permission, actor_of, require
+from accounts.models import Invitation
+from accounts.roles import PEOPLE
+from controlplane.errors import Forbidden
+
+
+class NewInvitation(serializers.Serializer[Any]):
+    email = serializers.EmailField()
+    role = serializers.ChoiceField(choices=sorted(PEOPLE))
+
+
+class InvitationOut(serializers.ModelSerializer[Invitation]):
+    product = serializers.CharField(source="product_slug")
+    invited_by = serializers.CharField(source="invited_by.username")
+
+    class Meta:
+        model = Invitation
+        fields: tuple[str, ...] = (
+            "id",
+            "product",
+            "email",
+            "role",
+            "invited_by",
+            "created_at",
+            "expires_at",
+        )
+
+
+class InvitedOut(InvitationOut):
+    """`link` is in this answer and in the mail alone."""
+
+    link = serializers.URLField()
+
+    class Meta(InvitationOut.Meta):
+        fields = (*InvitationOut.Meta.fields, "link")
+
+
+class Invitations(APIView):
+    @extend_schema(responses=InvitationOut(many=True))
+    def get(self, request: Request, slug: str) -> Response:
+        """Those that nobody has taken up and whose week is not over."""
+        require(actor_of(request), Permission.ADMINISTER, slug)
+        rows = selectors.open_invitations(slug).select_related("invited_by")
+        return Response({"items": InvitationOut(rows, many=True).data, "next_cursor": ""})
+
+    @extend_schema(request=NewInvitation, responses={201: InvitedOut})
+    def post(self, request: Request, slug: str) -> Response:
+        """Promise a role to whoever holds the link, which is mailed as well."""
+        actor = actor_of(request)
+        require(actor, Permission.ADMINISTER, slug)
+        if not actor.is_fresh:
+            raise Forbidden("confirmation_needed", NOT_FRESH)
+        wanted = NewInvitation(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        made, secret = invitations.invite(actor, product_slug=slug, **wanted.validated_data)
+        made.refresh_from_db()  # the database says when
+        link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
+        invitations.send_link(made, link)
+        return Response({**InvitationOut(made).data, "link": link}, status=201)
