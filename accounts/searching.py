@@ -77,7 +77,7 @@ def _of_generation(number: str, product: Q) -> Q:
 
 def _of_segment(segment: str, product: Q) -> Q:
     """Acts that name the segment, and those on a content that changed something of it."""
-    named = Q(data__contains={"segments": [segment]})
+    named = Q(data__contains={"segments": [segment]}) | Q(data__contains={"segment": segment})
     drafted = AuditEvent.objects.filter(product, named, object_type="generation")
     return named | Q(reason__icontains=segment) | _on_content(drafted)
 

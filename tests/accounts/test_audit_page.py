@@ -120,6 +120,18 @@ def test_a_decision_is_found_by_what_it_was_about(
     assert [row["action"] for row in answer["results"]] == expected
 
 
+def test_what_was_done_to_one_segment_is_found_by_its_name(cast: Cast) -> None:
+    """A segment held back is about one; a step of several names them all."""
+    with transaction.atomic():
+        for action, data in (
+            ("rollout.hold_back", {"segment": "premium"}),
+            ("rollout.advance", {"segments": ["premium", "standard"]}),
+            ("rollout.let_go", {"segment": "standard"}),
+        ):
+            record(cast.actor("dee"), action, product="one", obj=("rollout", 3), data=data)
+    assert actions(cast, "eve", "segment=premium") == ["rollout.advance", "rollout.hold_back"]
+
+
 def test_a_time_without_its_offset_is_refused(cast: Cast) -> None:
     answer = cast.browser("eve").get("/api/v1/audit?since=2026-11-30T12:00:00")
     assert answer.status_code == 400
