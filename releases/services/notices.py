@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.urls import reverse
 
-from accounts.guard import may, person
+from accounts.guard import may, person, roles_of
 from accounts.models import Grant, User
 from accounts.roles import EVERY_PRODUCT, Permission
 from gates.models import Evaluation
@@ -19,17 +19,22 @@ from releases.models import (
     Override,
     Proposal,
     Publication,
+    Rollout,
     SecondLook,
     Webhook,
 )
+from releases.selectors.progress import progress
 from releases.selectors.review import review
+from releases.services.quorum import why_not_vote
 from releases.services.second_look import why_not_look
+from releases.services.stage import asked_role
 from releases.states import (
     OPEN_SECOND_LOOKS,
     NoticeKind,
     OverrideState,
     ProposalState,
     PublicationKind,
+    RolloutState,
 )
 
 LOOKS_BACK = timedelta(days=1)  # what nobody was told of for so long is history
@@ -91,6 +96,7 @@ def _facts(product: Product, now: datetime) -> Iterator[Fact]:
     yield from _reviews(product)
     yield from _second_looks(product)
     yield from _overrides(product, since)
+    yield from _stages(product, now)
     yield from _breaches(product, since)
     yield from _rollbacks(product, since)
 
@@ -145,6 +151,36 @@ def _overrides(product: Product, since: datetime) -> Iterator[Fact]:
             row.asked_at,
             _others(_those_who(product, Permission.OVERRIDE), row.asked_by_id),
         )
+
+
+def _stages(product: Product, now: datetime) -> Iterator[Fact]:
+    """A stage that lacks nothing but a person: whose approval is asked, or who moves it on."""
+    rows = Rollout.objects.filter(product=product, state=RolloutState.RUNNING)
+    row = rows.select_related("product", "publication", "proposal").first()
+    if row is None:
+        return
+    found = progress(row, now)
+    role = asked_role(found)
+    if not role and not found.waits_for_a_hand:
+        return
+    words = "Your approval is asked" if role else "It measures nothing by which it could go on"
+    yield Fact(
+        NoticeKind.WAITS,
+        f"stage:{row.pk}:{row.publication.number}",
+        f"Stage {row.stage_index + 1} of publication {row.publication.number} waits for a person",
+        f"{words}: {row.proposal.title}.",
+        reverse("releases:rollout", args=[product.slug]),
+        now,
+        _approvers(row, role) if role else _those_who(product, Permission.PUBLISH),
+    )
+
+
+def _approvers(rollout: Rollout, role: str) -> Iterator[User]:
+    """Who holds the role that the stage asks for, and had no hand in the proposal."""
+    for user in _those_who(rollout.product, Permission.APPROVE):
+        held = roles_of(person(user), rollout.product.slug)
+        if role in held and not why_not_vote(person(user), rollout.proposal):
+            yield user
 
 
 def _others(asked: Iterator[User], but: int) -> Iterator[User]:

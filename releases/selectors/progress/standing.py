@@ -86,6 +86,11 @@ class Progress:
         return not self.stage.is_bounded
 
     @property
+    def waits_for_a_hand(self) -> bool:
+        """Its time is over and its conditions hold, but only a person can move it on."""
+        return self.by_hand and not self.is_last and not self.waits_for
+
+    @property
     def ready(self) -> tuple[Lane, ...]:
         """What may enter its next stage now."""
         if any(not condition.met for condition in self.shared):
