@@ -1,55 +1,41 @@
-"""Every pair of state and move that the tables don't have is refused."""
+"""Every pair of state and move that the tables don't have is refused, and by every door."""
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.db.models import TextChoices
 
 from accounts.guard import SYSTEM_ACTOR
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, User
+from accounts.roles import EVERY_PRODUCT, Role
+from accounts.services import grant
 from controlplane.errors import Conflict
+from gates.models import Window
 from policies.models import Product
-from releases.lifecycle import (
-    PROPOSAL_MOVES,
-    ROLLOUT_MOVES,
-    SECOND_LOOK_MOVES,
-    Change,
-    Move,
-    Row,
-    land,
-)
-from releases.models import Proposal, Publication, Rollout, SecondLook
+from releases.lifecycle import MOVES, AnyRow, Change, Move, land, name_of
+from releases.models import Override, Proposal, Publication, Rollout, SecondLook
+from releases.services import override
+from releases.services.binding import bound_digest
+from releases.services.reconcile import reconcile
 from releases.services.second_look import open_second_look
-from releases.states import ProposalState, RolloutState, SecondLookKind, SecondLookState
-from tests.releases.releases_cast import actor, drafted, later, published
+from releases.states import (
+    OverrideState,
+    ProposalState,
+    RolloutState,
+    SecondLookKind,
+    SecondLookState,
+)
+from tests.releases.desk import Desk
+from tests.releases.releases_cast import actor, approved, edge, judged, later, published, says
 
 
-@pytest.mark.parametrize("state", ProposalState)
-def test_a_proposal_refuses_every_move_that_its_table_lacks(
-    product: Product, state: ProposalState
-) -> None:
-    proposal = drafted(product)
-    Proposal.objects.filter(pk=proposal.pk).update(state=state)
-    for move in (move for move in Move if (state, move) not in PROPOSAL_MOVES):
-        _refused(proposal, move)
-    proposal.refresh_from_db()
-    assert (proposal.state, proposal.version) == (state, 1)
+def a_rollout(product: Product) -> Rollout:
+    return published(product)
 
 
-@pytest.mark.parametrize("state", RolloutState)
-def test_a_rollout_refuses_every_move_that_its_table_lacks(
-    product: Product, state: RolloutState
-) -> None:
-    rollout = published(product)
-    Rollout.objects.filter(pk=rollout.pk).update(state=state)
-    for move in (move for move in Move if (state, move) not in ROLLOUT_MOVES):
-        _refused(rollout, move)
-    rollout.refresh_from_db()
-    assert (rollout.state, rollout.version) == (state, 1)
-
-
-@pytest.mark.parametrize("state", SecondLookState)
-def test_a_second_look_refuses_every_move_that_its_table_lacks(
-    product: Product, state: SecondLookState
-) -> None:
-    look = open_second_look(
+def a_look(product: Product) -> SecondLook:
+    return open_second_look(
         actor("dee"),
         product,
         SecondLookKind.EMERGENCY_CAP,
@@ -58,18 +44,130 @@ def test_a_second_look_refuses_every_move_that_its_table_lacks(
         later(0),
         asked_of=["sre"],
     )
-    looked = {"looked_by": "cho", "looked_at": later(1), "words": "seen"}
-    SecondLook.objects.filter(pk=look.pk).update(state=state, **looked)
-    for move in (move for move in Move if (state, move) not in SECOND_LOOK_MOVES):
-        _refused(look, move)
-    look.refresh_from_db()
-    assert (look.state, look.version) == (state, 1)
 
 
-def _refused(row: Row, move: Move) -> None:
+def an_override(product: Product) -> Override:
+    """Asked for on a judgement of a rollout's first stage."""
+    gateway = edge(product, "edge-1")
+    rollout = published(product)
+    says(gateway, rollout.publication)
+    reconcile(product.pk, later(0))
+    window = Window.objects.get(publication=rollout.publication.number)
+    evaluation = judged(window, "inconclusive", later(5))
+    return override.ask(actor("ben"), rollout, evaluation.pk, "the night is quiet")
+
+
+#: How to come by a row of each machine, and what the database wants beside a later state.
+MADE: dict[type[AnyRow], Callable[[Product], AnyRow]] = {
+    Proposal: approved,
+    Rollout: a_rollout,
+    SecondLook: a_look,
+    Override: an_override,
+}
+BESIDE: dict[type[AnyRow], Callable[[], dict[str, Any]]] = {
+    SecondLook: lambda: {"looked_by": "cho", "looked_at": later(1), "words": "seen"},
+    Override: lambda: {"confirmed_by": User.objects.get(username="dee"), "at": later(1)},
+}
+STATES: dict[type[AnyRow], type[TextChoices]] = {
+    Proposal: ProposalState,
+    Rollout: RolloutState,
+    SecondLook: SecondLookState,
+    Override: OverrideState,
+}
+MISSING = [
+    (kind, state, [move for move in Move if (state, move) not in table])
+    for kind, table in MOVES.items()
+    for state in STATES[kind]
+]
+
+
+def in_state(row: AnyRow, state: str) -> AnyRow:
+    """The row as if it had come there."""
+    kind = type(row)
+    if row.state != state:
+        kind.objects.filter(pk=row.pk).update(state=state, **BESIDE.get(kind, dict)())
+    row.refresh_from_db()
+    return row
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "moves"),
+    [pytest.param(*one, id=f"{name_of(one[0])} {one[1]}") for one in MISSING],
+)
+def test_every_machine_refuses_every_move_that_its_table_lacks(
+    product: Product, kind: type[AnyRow], state: str, moves: list[Move]
+) -> None:
+    row = in_state(MADE[kind](product), state)
+    before = row.version
+    for move in moves:
+        _refused(row, move)
+    row.refresh_from_db()
+    assert (row.state, row.version) == (state, before)
+
+
+def test_every_move_and_every_state_is_of_some_table() -> None:
+    """A move that no table has, or a state that none leads to, would be tried by nobody."""
+    pairs = [pair for table in MOVES.values() for pair in table]
+    assert {move for _, move in pairs} == set(Move)
+    for kind, table in MOVES.items():
+        reached = {rule.to for rule in table.values()} | {state for state, _ in table}
+        assert reached == set(STATES[kind])
+
+
+#: Where a machine does each move, and what it sends beside a reason.
+DOORS: dict[tuple[type[AnyRow], Move], str] = {
+    (Proposal, Move.SUBMIT): "proposals/{}/submit",
+    (Proposal, Move.VOTE): "proposals/{}/vote",
+    (Proposal, Move.WITHDRAW): "proposals/{}/withdraw",
+    (Proposal, Move.PUBLISH): "proposals/{}/publish",
+    (Proposal, Move.RESCHEDULE): "proposals/{}/schedule",
+    (Proposal, Move.REBASE): "proposals/{}/rebase",
+    (Proposal, Move.EMERGENCY): "proposals/{}/emergency",
+    (Rollout, Move.ADVANCE): "rollouts/{}/advance",
+    (Rollout, Move.APPROVE_STAGE): "rollouts/{}/approve",
+    (Rollout, Move.HOLD_BACK): "rollouts/{}/hold-back",
+    (Rollout, Move.LET_GO): "rollouts/{}/let-go",
+    (Rollout, Move.PAUSE): "rollouts/{}/pause",
+    (Rollout, Move.RESUME): "rollouts/{}/resume",
+    (SecondLook, Move.CONFIRM): "second-looks/{}/confirm",
+    (SecondLook, Move.REVERT): "second-looks/{}/revert",
+    (Override, Move.CONFIRM): "overrides/{}/confirm",
+}
+SENT = {
+    "reason": "because",
+    "decision": "approve",
+    "local": "2031-03-04T09:00",
+    "zone": "Europe/Berlin",
+    "segment": "assistant-premium",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "moves"),
+    [pytest.param(*one, id=f"{name_of(one[0])} {one[1]}") for one in MISSING],
+)
+def test_no_door_does_what_the_table_lacks(
+    product: Product, kind: type[AnyRow], state: str, moves: list[Move]
+) -> None:
+    row = in_state(MADE[kind](product), state)
+    version, desk = row.version, Desk("cho")
+    grant(SYSTEM_ACTOR, User.objects.get(username="cho"), Role.SRE, EVERY_PRODUCT)
+    grant(SYSTEM_ACTOR, User.objects.get(username="cho"), Role.ENGINEER, EVERY_PRODUCT)
+    acts = AuditEvent.objects.count()
+    bound = {"bound_digest": bound_digest(row)} if isinstance(row, Proposal) else {}
+    for move in moves:
+        if (kind, move) in DOORS:
+            address = DOORS[kind, move].format(row.pk)
+            status, told = desk.asks(address, **SENT, **bound, expected_version=version)
+            assert status == 409, (move, told)
+    row.refresh_from_db()
+    assert (row.state, row.version, AuditEvent.objects.count()) == (state, version, acts)
+
+
+def _refused(row: Any, move: Move) -> None:
     before = AuditEvent.objects.count()
 
-    def never(fresh: Row) -> Change:
+    def never(fresh: AnyRow) -> Change:
         raise AssertionError("a move that is not in the table reached its decision")
 
     with pytest.raises(Conflict) as refused:
