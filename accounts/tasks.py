@@ -31,7 +31,7 @@ def forget_failures() -> int:
 
 
 BEAT: dict[str, dict[str, Any]] = {
-    "seal-audit": {"task": "accounts.seal_audit", "schedule": 1.0, "options": {"expires": 5}},
+    "seal-audit": {"task": "accounts.seal_audit", "schedule": 1.0},
     "forget-answers": {"task": "accounts.forget_answers", "schedule": 3600.0},
     "forget-failures": {"task": "accounts.forget_failures", "schedule": 900.0},
 }

@@ -10,13 +10,15 @@ from importlib.util import find_spec
 from typing import Any
 
 from celery import Celery
-from celery.signals import import_modules
+from celery.signals import before_task_publish, import_modules
+
+from controlplane.ticks import TickingTask, stamp
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 ROOMS = ("controlplane", "accounts", "ingest", "gates", "releases")
 
-app = Celery("orchid")
+app = Celery("orchid", task_cls=TickingTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -36,3 +38,4 @@ def install_schedule(**_: Any) -> None:
 
 
 import_modules.connect(install_schedule, weak=False)
+before_task_publish.connect(stamp, weak=False)

@@ -15,5 +15,5 @@ def heartbeat() -> None:
 
 
 BEAT: dict[str, dict[str, Any]] = {
-    "heartbeat": {"task": "controlplane.heartbeat", "schedule": 5.0, "options": {"expires": 10}},
+    "heartbeat": {"task": "controlplane.heartbeat", "schedule": 5.0},
 }

@@ -73,31 +73,25 @@ def forget_calibration() -> None:
 
 
 BEAT: dict[str, dict[str, Any]] = {
-    # A tick that waited past its successor has nothing left to do.
     "gates.evaluate_open_windows": {
         "task": "gates.evaluate_open_windows",
         "schedule": 2.0,
-        "options": {"expires": 2.0},
     },
     "gates.sweep_decision_diffs": {
         "task": "gates.sweep_decision_diffs",
         "schedule": 10.0,
-        "options": {"expires": 10.0},
     },
     "gates.watch_revisits": {
         "task": "gates.watch_revisits",
         "schedule": 15.0,
-        "options": {"expires": 15.0},
     },
     "gates.read_calibration": {
         "task": "gates.read_calibration",
         "schedule": 10.0,
-        "options": {"expires": 10.0},
     },
     "gates.forget_cases": {
         "task": "gates.forget_cases",
         "schedule": 600.0,
-        "options": {"expires": 600.0},
     },
     "gates.forget_calibration": {"task": "gates.forget_calibration", "schedule": 3600.0},
 }

@@ -100,24 +100,19 @@ def poll_server(server_pk: int) -> None:
 
 
 BEAT: dict[str, dict[str, Any]] = {
-    # A tick that waited past its successor has nothing left to do.
-    "ingest.sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 5.0}},
-    "ingest.compact": {"task": "ingest.compact", "schedule": 15.0, "options": {"expires": 15.0}},
+    "ingest.sweep": {"task": "ingest.sweep", "schedule": 5.0},
+    "ingest.compact": {"task": "ingest.compact", "schedule": 15.0},
     "ingest.poll_servers": {
         "task": "ingest.poll_servers",
         "schedule": 2.0,
-        # Longer than the schedule: under load every tick may wait that long, and one must do.
-        "options": {"expires": 10.0},
     },
     "ingest.forget_executions": {
         "task": "ingest.forget_executions",
         "schedule": 60.0,
-        "options": {"expires": 60.0},
     },
     "ingest.forget_receipts": {
         "task": "ingest.forget_receipts",
         "schedule": 60.0,
-        "options": {"expires": 60.0},
     },
     "ingest.keep_days": {"task": "ingest.keep_days", "schedule": 3600.0},
 }

@@ -48,12 +48,9 @@ BEAT: dict[str, dict[str, Any]] = {
     "releases-reconcile": {
         "task": "releases.reconcile",
         "schedule": TICK.total_seconds(),
-        # A tick that waited longer than this has been overtaken by its successors.
-        "options": {"expires": 5},
     },
     "releases-notices": {
         "task": "releases.notices",
         "schedule": TELL_EVERY.total_seconds(),
-        "options": {"expires": 10},
     },
 }
