@@ -162,7 +162,7 @@ def test_a_table_is_folded_for_a_terminal_alone(monkeypatch: pytest.MonkeyPatch)
     rows = [("yes", "one two three four five six seven eight nine ten")]
     assert table(("fits", "what"), rows).splitlines()[1] == f"yes   {rows[0][1]}"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((36, 20)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((36, 20)))
     assert table(("fits", "what"), rows).splitlines()[1:] == [
         "yes   one two three four five six",
         "      seven eight nine ten",
