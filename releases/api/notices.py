@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.guard import Permission, actor_of, require
+from accounts.idempotency import idempotent
 from releases.api.parts import listed, one_product, taken
 from releases.models import Delivery, Notice, Webhook
 from releases.selectors.notices import notices
@@ -71,6 +72,7 @@ class Webhooks(APIView):
 
 class WebhookEnd(APIView):
     @extend_schema(request=None, responses=WebhookOut)
+    @idempotent
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """Tell it no more; ended twice is ended."""
         row = end_webhook(actor_of(request), one_product(request, slug), pk)
@@ -85,6 +87,7 @@ class Notices(APIView):
 
 class Resend(APIView):
     @extend_schema(request=None, responses=DeliveryOut)
+    @idempotent
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """Begin the tries of a delivery anew."""
         row = resend(actor_of(request), one_product(request, slug), pk)

@@ -1,8 +1,9 @@
 """Send what is due over leased rows, and try again later what was not taken."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from email.errors import MessageError
 from smtplib import SMTPException
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from controlplane.errors import NotFound
 from policies.models import Product
 from releases.models import Delivery, Notice
 from releases.services.outbound import Message, Outcome, send_all, signature
-from releases.services.webhooks import secret_of
+from releases.services.webhooks import SecretLost, secret_of
 from releases.states import DeliveryState
 
 AT_ONCE = 20
@@ -34,14 +35,11 @@ def send_due(now: datetime | None = None) -> int:
     may see one twice: its id is the same.
     """
     at = now or timezone.now()
-    rows = _leased(at)
-    hooks = [row for row in rows if row.webhook is not None]
-    outcomes = send_all([_message(row, at) for row in hooks]) if hooks else []
-    told = list(zip(hooks, outcomes, strict=True))
-    told += [(row, _mailed(row)) for row in rows if row.webhook is None]
-    for row, outcome in told:
+    taken = 0
+    for row, outcome in _sent(_leased(at), at):
         _note(row, outcome, at)
-    return sum(outcome.is_taken for _, outcome in told)
+        taken += outcome.is_taken
+    return taken
 
 
 def resend(actor: Actor, product: Product, pk: int, now: datetime | None = None) -> Delivery:
@@ -70,6 +68,21 @@ def _leased(now: datetime) -> Sequence[Delivery]:
         Delivery.objects.filter(pk__in=picked).update(lease_until=now + LEASE)
     rows = Delivery.objects.filter(pk__in=picked)
     return list(rows.select_related("notice__product", "webhook", "user"))
+
+
+def _sent(rows: Sequence[Delivery], at: datetime) -> Iterator[tuple[Delivery, Outcome]]:
+    """Each with what came of it; one that can't be sent keeps none of the others."""
+    messages: list[tuple[Delivery, Message]] = []
+    for row in rows:
+        if row.webhook is None:
+            continue
+        try:
+            messages.append((row, _message(row, at)))
+        except SecretLost as lost:
+            yield row, Outcome(None, str(lost))
+    hooks = [row for row, _ in messages]
+    yield from zip(hooks, send_all([one for _, one in messages]) if hooks else [], strict=True)
+    yield from ((row, _mailed(row)) for row in rows if row.webhook is None)
 
 
 def _message(row: Delivery, at: datetime) -> Message:
@@ -105,7 +118,7 @@ def _mailed(row: Delivery) -> Outcome:
     text = f"{notice.text}\n\n{settings.SITE_URL}{notice.path}\n"
     try:
         send_mail(subject, text, None, [row.user.email])
-    except (SMTPException, OSError) as problem:
+    except (SMTPException, OSError, ValueError, MessageError) as problem:  # or no address at all
         return Outcome(None, f"{problem or type(problem).__name__}"[:300])
     return Outcome(DELIVERED, "The mail server took it.")
 

@@ -12,7 +12,8 @@ from datetime import datetime
 import httpx
 
 LONGEST_S = 8.0  # of one message, from the name's look-up to the answer's first line
-NAT64 = ipaddress.ip_network("64:ff9b::/96")
+#: All that is given out of IPv6; outside it lie site-local ones and several spellings of IPv4.
+GIVEN_OUT = ipaddress.ip_network("2000::/3")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ def sound_address(url: str, *, private: bool) -> httpx.URL:
         raise AddressRefused("it has to begin with https://")
     if not found.host or found.userinfo:
         raise AddressRefused("it has to name a host and no user")
+    try:
+        found.host.encode("idna")  # as the look-up will write it
+    except UnicodeError as error:
+        raise AddressRefused("no host can have that name") from error
     return found
 
 
@@ -81,7 +86,7 @@ async def _sent(client: httpx.AsyncClient, message: Message) -> Outcome:
             return await _posted(client, message)
     except TimeoutError:
         return Outcome(None, f"No answer within {LONGEST_S:.0f} seconds.")
-    except (httpx.HTTPError, OSError, AddressRefused) as problem:
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as problem:
         return Outcome(None, f"{problem or type(problem).__name__}"[:300])
 
 
@@ -120,6 +125,6 @@ def is_public(address: str) -> bool:
     if isinstance(found, ipaddress.IPv6Address):
         if found.ipv4_mapped is not None:
             found = found.ipv4_mapped
-        elif found.sixtofour or found.teredo or found in NAT64:
+        elif found.sixtofour or found.teredo or found not in GIVEN_OUT:
             return False
     return found.is_global and not found.is_multicast

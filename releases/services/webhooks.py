@@ -5,7 +5,7 @@ import hashlib
 import secrets
 from collections.abc import Collection
 
-from cryptography.fernet import Fernet
+from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -59,9 +59,18 @@ def end_webhook(actor: Actor, product: Product, pk: int) -> Webhook:
     return row
 
 
+class SecretLost(ValueError):  # noqa: N818 - it is told, not only raised
+    """A secret that was sealed with another key than today's."""
+
+
 def secret_of(webhook: Webhook) -> str:
-    """What its messages are signed with."""
-    return _box().decrypt(webhook.sealed_secret.encode()).decode()
+    """What its messages are signed with. Raises SecretLost after the sealing key was changed."""
+    try:
+        return _box().decrypt(webhook.sealed_secret.encode()).decode()
+    except InvalidToken as error:
+        raise SecretLost(
+            "Its secret was sealed with another key. End this address and name it again."
+        ) from error
 
 
 def _refuse(product: Product, url: str, kinds: Collection[str]) -> None:

@@ -125,6 +125,23 @@ def test_a_delivery_that_somebody_sends_is_left_alone_until_its_lease_is_over(
         assert len(got) == 1
 
 
+def test_what_can_not_be_sent_keeps_no_other_notice(reachable: Product, settings: Settings) -> None:
+    User.objects.filter(username="ben").update(email="ben@example.com\nBcc: all@example.com")
+    with receiver() as (url, got):
+        settings.WEBHOOK_KEY, today = "the key before", settings.WEBHOOK_KEY
+        lost, _ = create_webhook(actor("ben"), reachable, f"{url}/lost", ["rollback"])
+        settings.WEBHOOK_KEY = today
+        create_webhook(actor("ben"), reachable, f"{url}/kept", ["rollback"])
+        published(reachable, stages=STAGES)
+        roll_back(actor("dee"), reachable, "users complain")
+        tell()
+    assert [path for path, *_ in got] == ["/kept"]
+    assert {to for one in mail.outbox for to in one.to} == {"dee@example.com"}
+    kept_from = Delivery.objects.filter(state="waiting", tries=1)
+    assert {str(one.to) for one in kept_from} >= {Delivery.objects.filter(webhook=lost)[0].to}
+    assert "another key" in Delivery.objects.get(webhook=lost).words
+
+
 def test_an_ended_address_is_told_no_more(reachable: Product) -> None:
     with receiver() as (url, got):
         hook, _ = create_webhook(actor("ben"), reachable, url, KINDS)
@@ -194,3 +211,19 @@ def test_a_delivery_that_was_given_up_is_sent_again_by_a_button(
         "ben": "delivered",
         "dee": "delivered",
     }
+
+
+def test_a_button_that_is_pressed_twice_with_one_key_sends_once(
+    client: Client, reachable: Product
+) -> None:
+    in_review(reachable)
+    gather(reachable, timezone.now())
+    row = Delivery.objects.filter(user__username="ben").get()
+    client.force_login(User.objects.get(username="ben"))
+    again = f"/api/v1/products/{SLUG}/deliveries/{row.pk}/resend"
+    for replayed in (False, True):
+        answer = client.post(again, headers={"Idempotency-Key": "resend-1"})
+        assert (answer.status_code, "Idempotency-Replayed" in answer.headers) == (200, replayed)
+        send_due()
+    assert AuditEvent.objects.filter(action="delivery.resend").count() == 1
+    assert len([one for one in mail.outbox if one.to == ["ben@example.com"]]) == 1

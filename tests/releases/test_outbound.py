@@ -68,6 +68,10 @@ def receiver(status: int = 200, location: str = "") -> Iterator[tuple[str, Recei
         ("::ffff:10.1.2.3", False),
         ("2002:0a01:0203::1", False),
         ("64:ff9b::a01:203", False),
+        ("64:ff9b:1::a01:203", False),
+        ("::10.1.2.3", False),
+        ("::ffff:0:10.1.2.3", False),
+        ("fec0::1", False),
         ("fd00::1", False),
     ],
 )
@@ -77,7 +81,10 @@ def test_an_address_inside_is_known_in_every_spelling(address: str, public: bool
 
 @pytest.mark.parametrize(
     "url",
-    ["http://example.com", "ftp://example.com", "https://", "https://me:word@example.com", ""],
+    [
+        *["http://example.com", "ftp://example.com", "https://", "https://me:word@example.com", ""],
+        *[f"https://{'a' * 64}.com", "https://a..b/"],
+    ],
 )
 def test_an_address_that_nothing_is_sent_to_is_refused_when_it_is_typed(url: str) -> None:
     with pytest.raises(AddressRefused):
@@ -113,6 +120,14 @@ def test_one_that_never_answers_ends_in_time_and_keeps_no_other(
         first, second = send_all(messages)
     assert (first.status, second.status) == (None, 200)
     assert "No answer" in first.words
+
+
+def test_a_name_that_no_look_up_takes_keeps_no_other_from_being_sent() -> None:
+    """Such a one may be stored from before it was refused."""
+    with receiver() as (url, got):
+        messages = [Message(f"http://{'a' * 64}.com", b"{}", {}, private=True)]
+        [refused, taken] = send_all([*messages, Message(url, b"{}", {}, private=True)])
+    assert (refused.status, taken.status, len(got)) == (None, 200, 1)
 
 
 def test_the_signature_is_what_a_receiver_computes() -> None:
