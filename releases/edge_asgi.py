@@ -26,6 +26,7 @@ from releases.states import ActivationState
 LONGEST_WAIT_S = 30.0
 LARGEST_REPORT = 64 * 1024
 REPORTS_PER_S = 200  # of edges that have nothing new to say, over all of them
+NEWS_PER_S = 1_000  # of edges that have: they do at one moment, while others still wait for it
 SOONEST_REPORT_S = 2.0
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 EDGE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
@@ -43,7 +44,7 @@ def create_app(dsn: str | None = None, at_most: int | None = None) -> Starlette:
             Route("/v1/products/{product}/bundle", bundle),
             Route("/v1/products/{product}/keys", keys),
             Route("/v1/products/{product}/activations", activations, methods=["POST"]),
-            Route("/v1/products/{product}/drills/{drill:int}", drill, methods=["GET", "POST"]),
+            Route("/v1/products/{product}/drills/{drill}", drill, methods=["GET", "POST"]),
         ],
         exception_handlers={EdgeProblem: answered, OperationalError: answered},
     )
@@ -107,17 +108,20 @@ async def activations(request: Request) -> Response:
         hub.writes.saw(edge_id)
         detail = f"{caller.product} has no publication {report.publication}."
         raise EdgeProblem(404, "unknown_publication", "Unknown publication", detail)
-    every_s = max(SOONEST_REPORT_S, len(hub.callers) / REPORTS_PER_S)
-    return JSONResponse({"recorded": True, "report_every_s": every_s})
+    edges = len(hub.callers)
+    every_s = max(SOONEST_REPORT_S, edges / REPORTS_PER_S)
+    within_s = edges / NEWS_PER_S
+    return JSONResponse({"recorded": True, "report_every_s": every_s, "news_within_s": within_s})
 
 
 async def drill(request: Request) -> Response:
     """A rehearsed rollback to try, and what the edge made of it."""
     _, caller = await _asking(request)
+    number = edge_drills.number_of(request)
     rehearsals: edge_drills.Rehearsals = request.app.state.rehearsals
     if request.method == "POST":
-        return await edge_drills.answer(rehearsals, caller, request, await _body(request))
-    return await edge_drills.offered(rehearsals, caller, request)
+        return await edge_drills.answer(rehearsals, caller, number, await _body(request))
+    return await edge_drills.offered(rehearsals, caller, number)
 
 
 async def _awaited(

@@ -1,5 +1,6 @@
 """The edges' part of a rehearsed rollback: its signed bytes, and what each made of them."""
 
+import re
 import time
 from asyncio import Lock
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from releases.edge_problems import EdgeProblem
 from releases.edge_store import Caller, EdgeStore, Number, Text
 
 BELIEVED_S = 5.0
+NUMBER = re.compile(r"[0-9]{1,18}")  # more fit no column, and Python reads only so many
 KEPT = 8  # rehearsals whose bytes a process keeps
 Milliseconds = Annotated[float, Meta(ge=0, le=600_000)]
 
@@ -69,15 +71,22 @@ class Rehearsals:
             return found
 
 
-async def offered(rehearsals: Rehearsals, caller: Caller, request: Request) -> Response:
+def number_of(request: Request) -> int:
+    """The rehearsal in the address. 404 for what no rehearsal is called, however long it is."""
+    found: str = request.path_params["drill"]
+    if not NUMBER.fullmatch(found):
+        raise EdgeProblem(404, "unknown_drill", "Unknown drill", "A drill is known by its number.")
+    return int(found)
+
+
+async def offered(rehearsals: Rehearsals, caller: Caller, drill: int) -> Response:
     """The signed bytes of a rehearsal."""
-    found = await rehearsals.of(caller, request.path_params["drill"])
+    found = await rehearsals.of(caller, drill)
     return Response(found.token, media_type="application/jose")
 
 
-async def answer(rehearsals: Rehearsals, caller: Caller, request: Request, body: bytes) -> Response:
+async def answer(rehearsals: Rehearsals, caller: Caller, drill: int, body: bytes) -> Response:
     """What an edge made of it."""
-    drill = request.path_params["drill"]
     await rehearsals.of(caller, drill)
     if caller.edge_id is None:
         raise EdgeProblem(409, "unregistered", "Not an edge yet", "Fetch the keys first.")

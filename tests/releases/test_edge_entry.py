@@ -211,6 +211,9 @@ async def test_no_report_and_no_address_breaks_the_entry(entry: Entry) -> None:
         answer = await entry.client.post(f"{BASE}/activations", content=body)
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_report"), body[:80]
     assert (await entry.client.get("/v1/products/a%00b/bundle")).status_code == 401
+    for drill in ("9" * 18, "9" * 5000, "-1", "1e3", "٣"):
+        answer = await entry.client.get(f"{BASE}/drills/{drill}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown_drill"), drill[:20]
 
 
 async def test_a_credential_for_every_product_is_no_edge(entry: Entry) -> None:
