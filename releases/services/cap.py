@@ -61,18 +61,31 @@ def capped(
     """The document with these limits in the tenant's budget of that window; the rest as it was."""
     found = copy.deepcopy(document)
     budgets = list(found.get("budgets") or [])
-    same = [b for b in budgets if (b["tenant"], b["window"]) == (tenant, window_ms)]
-    entry = same[0] if same else {"tenant": tenant, "window": window_ms}
+    own = _budget_of(budgets, tenant, window_ms)
+    in_force = {**(_budget_of(budgets, EVERY_TENANT, window_ms) or {}), **(own or {})}
+    _refuse_looser(tenant, window_ms, in_force, limits)
+    entry = own or {"tenant": tenant, "window": window_ms}
+    entry.update(limits)
+    found["budgets"] = budgets if own else [*budgets, entry]
+    return found
+
+
+def _budget_of(budgets: list[dict[str, Any]], tenant: str, window_ms: int) -> dict[str, Any] | None:
+    same = (b for b in budgets if (b["tenant"], b["window"]) == (tenant, window_ms))
+    return next(same, None)
+
+
+def _refuse_looser(
+    tenant: str, window_ms: int, in_force: dict[str, Any], limits: dict[str, Any]
+) -> None:
+    """A tenant's own budget takes the place of each tenant's: it may not give more than that."""
     for key, value in limits.items():
-        if key in entry and Decimal(str(entry[key])) <= Decimal(str(value)):
+        if key in in_force and Decimal(str(in_force[key])) <= Decimal(str(value)):
             raise Invalid(
                 "not_a_cap",
-                f"{tenant} has at most {entry[key]} for {key} in {duration_text(window_ms)} "
+                f"{tenant} has at most {in_force[key]} for {key} in {duration_text(window_ms)} "
                 "already; a cap in an emergency is below that. To give more is a proposal.",
             )
-        entry[key] = value
-    found["budgets"] = budgets if same else [*budgets, entry]
-    return found
 
 
 def _window_ms(window: str) -> int:

@@ -14,6 +14,7 @@ from policies.selectors import given_of
 from policies.services import create_product
 from releases.models import Publication, Rollout, SecondLook
 from releases.services.cap import cap_tenant
+from releases.services.cap import capped as with_cap
 from releases.services.emergency import publish_in_emergency
 from releases.services.publish import bootstrap, publish
 from releases.services.reconcile import reconcile
@@ -113,6 +114,15 @@ def test_a_cap_only_tightens(product: Product) -> None:
     cap_tenant(actor("dee"), product, "acme", "10000ms", {"max_teu": 300}, "still too much")
     held = given_of(Publication.objects.latest("number").incumbent_digest)
     assert [one["max_teu"] for one in held["budgets"] if one["tenant"] == "acme"] == ["300"]
+
+
+def test_a_cap_gives_nobody_more_than_each_tenant_has() -> None:
+    each = {"tenant": "*", "window": 10_000, "max_teu": "400", "max_usd": "2"}
+    with pytest.raises(Invalid) as refused:
+        with_cap({"budgets": [each]}, "acme", 10_000, {"max_teu": 500})
+    assert refused.value.code == "not_a_cap"
+    found = with_cap({"budgets": [each]}, "acme", 10_000, {"max_teu": 300})
+    assert found["budgets"] == [each, {"tenant": "acme", "window": 10_000, "max_teu": 300}]
 
 
 @pytest.mark.parametrize(
