@@ -30,12 +30,16 @@ class Holding:
     manifests: dict[str, int]
     silent: bool
     admits: bool
+    told: bool
     last_seen: datetime | None
 
     @property
     def is_zero(self) -> bool:
-        """Known to hold none, and to begin none: a silent edge is not known to."""
-        return self.sequences == 0 and not self.silent and not self.admits
+        """Known to hold none, and to begin none: a silent edge is not known to.
+
+        Nor is one that fetches what is published and has never told what it runs.
+        """
+        return self.sequences == 0 and self.told and not self.silent and not self.admits
 
     @property
     def words(self) -> str:
@@ -44,6 +48,8 @@ class Holding:
             return f"{self.edge} is silent, and last said {self.sequences}"
         if self.sequences:
             return f"{self.edge} holds {self.sequences}"
+        if not self.told:
+            return f"{self.edge} has never told what it runs"
         return f"{self.edge} still decides requests under it"
 
 
@@ -257,6 +263,7 @@ def _holding(edge: Edge, digest: str, served: dict[int, tuple[str, ...]], now: d
         manifests={name: int(count) for name, count in manifests.items()},
         silent=now - last > SILENT_AFTER,
         admits=runs is not None and digest in served.get(runs, ()),
+        told=runs is not None,
         last_seen=seen.at if seen else None,
     )
 

@@ -106,6 +106,16 @@ def test_a_window_that_is_open_keeps_the_books_open(left: Left) -> None:
     assert left.refused() == ["accounting_open"]
 
 
+def test_an_edge_that_only_fetches_may_hold_anything(left: Left) -> None:
+    """It is heard, but has never told what it runs: its reports may not come through."""
+    left.runs()
+    EdgeSeen.objects.create(edge=edge(left.product, "edge-2"), at=timezone.now())
+    left.tick()
+    assert left.refused() == ["sequences_open", "accounting_open"]
+    [fact] = [one for one in pool_facts(left.product) if one.digest == left.digest]
+    assert [one.words for one in fact.unclear] == ["edge-2 has never told what it runs"]
+
+
 def test_a_silent_edge_may_hold_anything(left: Left) -> None:
     left.runs()
     EdgeSeen.objects.update(at=later(-600))
