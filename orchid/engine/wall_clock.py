@@ -10,6 +10,10 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 SECOND = timedelta(seconds=1)
+#: Years of a time that somebody may write: near the calendar's ends some zones have no instant.
+YEARS = range(1970, 3000)
+#: Files beside the zones that name none: this machine's own, and zones that count leap seconds.
+NO_ZONES = ("localtime", "posixrules", "posix/", "right/")
 
 
 class UnknownZone(ValueError):  # noqa: N818 - what was named, not what went wrong
@@ -47,6 +51,8 @@ class Reading:
 @lru_cache(maxsize=64)
 def zone(name: str) -> ZoneInfo:
     """The zone by its IANA name. Raises UnknownZone."""
+    if name.startswith(NO_ZONES):
+        raise UnknownZone(name)
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from accounts.guard import Actor
 from controlplane.errors import BadInput, Invalid
 from orchid.engine.freezes import free_from, frozen_at
-from orchid.engine.wall_clock import Reading, UnknownZone, read_wall, wall_at, zone_words
+from orchid.engine.wall_clock import YEARS, Reading, UnknownZone, read_wall, wall_at, zone_words
 from releases.lifecycle import Change, Move, land
 from releases.models import Contributor, Proposal
 from releases.services.binding import void_votes
@@ -62,6 +62,8 @@ def wall_of(local: str) -> datetime:
         raise BadInput("bad_local_time", "A time is written as 2026-12-01T09:00.") from error
     if wall.tzinfo is not None:
         raise BadInput("bad_local_time", "Give the time on the wall, and its zone apart from it.")
+    if wall.year not in YEARS:
+        raise BadInput("bad_local_time", f"A year lies between {YEARS[0]} and {YEARS[-1]}.")
     return wall.replace(second=0, microsecond=0)
 
 

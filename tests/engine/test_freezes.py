@@ -84,6 +84,8 @@ def test_freezes_without_a_gap_still_get_an_answer() -> None:
         ({"from": "fri 16:00", "until": "fri 16:00"}, "until after from"),
         ({"from": "2026-12-18T18:00", "until": "2026-12-18T17:00"}, "until after from"),
         ({"from": "2026-02-30T18:00", "until": "2026-03-01T17:00"}, "the calendar has"),
+        ({"from": "2026-12-18T18:00", "until": "9999-12-31T23:59"}, "a year from 1970 to 2999"),
+        ({"from": "0001-01-01T00:00", "until": "2026-12-18T18:00"}, "a year from 1970 to 2999"),
         ({"from": "friday 16:00", "until": "mon 08:00"}, "a day and time"),
         ({"from": "2026-12-18T18:00+01:00", "until": "2026-12-19T17:00"}, "a day and time"),
     ],

@@ -137,6 +137,10 @@ def test_a_draft_keeps_its_round_whatever_its_time(product: Product) -> None:
         ("2030-03-04T09:00", "", "unknown_zone", "no time zone"),
         ("2030-03-04T09:00+01:00", BERLIN, "bad_local_time", "on the wall"),
         ("tomorrow", BERLIN, "bad_local_time", "2026-12-01T09:00"),
+        ("0001-01-01T00:00", BERLIN, "bad_local_time", "between 1970 and 2999"),
+        ("9999-12-31T23:59", "Etc/GMT+12", "bad_local_time", "between 1970 and 2999"),
+        ("2030-03-04T09:00", "localtime", "unknown_zone", "no time zone"),
+        ("2030-03-04T09:00", "right/UTC", "unknown_zone", "no time zone"),
     ],
 )
 def test_a_time_that_is_none_is_answered_in_words(

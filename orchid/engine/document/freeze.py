@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from orchid.engine.document.values import Name, Section, Text
+from orchid.engine.wall_clock import YEARS
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIME_PATTERN = r"([01][0-9]|2[0-3]):[0-5][0-9]"
@@ -21,9 +22,11 @@ def _moment(value: object) -> object:
         raise PydanticCustomError("moment", 'a day and time such as "fri 16:00" or a date and time')
     if value[3] != " ":
         try:
-            datetime.fromisoformat(value)
+            found = datetime.fromisoformat(value)
         except ValueError:
             raise PydanticCustomError("moment", "a date that the calendar has") from None
+        if found.year not in YEARS:
+            raise PydanticCustomError("moment", f"a year from {YEARS[0]} to {YEARS[-1]}")
     return value
 
 
