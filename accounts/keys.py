@@ -129,10 +129,13 @@ def _locked() -> Iterator[None]:
 
 
 def _retire(purpose: Purpose, key: SigningKey, now: datetime) -> None:
-    """Keep the public half, and only then forget the private one."""
+    """Keep the public half, whole at any moment, and only then forget the private one."""
     path = _path(purpose, key.number)
     public = {"kid": key.kid, "jwk": key.jwk, "retired_at": now.isoformat()}
-    path.with_suffix(".pub.json").write_text(json.dumps(public))
+    kept = path.with_suffix(".pub.json")
+    draft = kept.with_name(f".{kept.name}.{os.getpid()}")
+    draft.write_text(json.dumps(public))
+    draft.replace(kept)
     path.unlink()
 
 

@@ -1,6 +1,7 @@
 """The tick: what was decided and what edges and gates report are brought together by steps."""
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 
 from django.db import transaction
@@ -37,17 +38,26 @@ def reconcile(product_id: int, now: datetime) -> bool:
         product = locked.filter(pk=product_id).first()
         if product is None:
             return False
-        waiting.step(product, now)
+        _apart(product, lambda: waiting.step(product, now))
         publication = latest(product)
         if publication is not None:
-            tell_servers(product, publication)
-            tell_clocks(product)
-            resign.step(product, publication, now)
-            reconciliation.step(product, publication, now)
-            edge_watch.step(product, publication, now)
-            decision_record.step(product, now)
+            _apart(product, lambda: tell_servers(product, publication))
+            _apart(product, lambda: tell_clocks(product))
+            _apart(product, lambda: resign.step(product, publication, now))
+            _apart(product, lambda: reconciliation.step(product, publication, now))
+            _apart(product, lambda: edge_watch.step(product, publication, now))
+            _apart(product, lambda: decision_record.step(product, now))
             _settle(product, publication, now)
         return True
+
+
+def _apart(product: Product, step: Callable[[], object]) -> None:
+    """A step by itself: the fault of one keeps neither another nor a rollback from its turn."""
+    try:
+        with transaction.atomic():
+            step()
+    except Exception:
+        logger.exception("a step of product %s failed", product.pk)
 
 
 def _settle(product: Product, publication: Publication, now: datetime) -> None:

@@ -165,6 +165,17 @@ class TestRotation:
         says(behind, newest(product))
         keys("rotate")
 
+    def test_a_rotation_that_was_killed_leaves_every_key_readable(
+        self, product: Product, keys_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as killed:
+            killed.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("killed")))
+            with pytest.raises(OSError, match="killed"):
+                keys("rotate", "--at-once")
+        assert f"{newest(product).kid}  signs" in keys("list")
+        keys("rotate", "--at-once")
+        assert as_signed(newest(product)).publication == 1
+
     def test_the_private_half_is_gone_and_the_public_one_verifies_on(
         self, product: Product, keys_folder: Path
     ) -> None:

@@ -13,7 +13,7 @@ from policies.services import create_product
 from releases import tasks
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
-from tests.releases.releases_cast import SLUG, edge, live_product, says
+from tests.releases.releases_cast import SLUG, edge, judged, later, live_product, published, says
 
 
 def test_a_product_that_fails_keeps_no_other_from_being_reconciled(
@@ -34,6 +34,32 @@ def test_a_product_that_fails_keeps_no_other_from_being_reconciled(
         assert tasks.reconcile_all() == 1
     assert Window.objects.get().product.slug == SLUG
     assert "was not reconciled" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["waiting.step", "resign.step", "reconciliation.step", "edge_watch.step", "tell_servers"],
+)
+def test_a_step_that_fails_keeps_no_breach_from_being_rolled_back(
+    product: Product, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    gateway = edge(product, "edge-1")
+    says(gateway, latest(product))
+    stages = [{"canary": 0.1, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
+    rollout = published(product, stages=stages)
+    says(gateway, latest(product))
+    reconcile(product.pk, timezone.now())
+    judged(Window.objects.get(cohort="candidate"), "fail", later(1))
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("what it reads is broken")
+
+    monkeypatch.setattr(f"releases.services.reconcile.{broken}", failing)
+    with caplog.at_level(logging.ERROR):
+        assert reconcile(product.pk, later(2))
+    rollout.refresh_from_db()
+    assert rollout.state == "rolled_back"
+    assert "a step of product" in caplog.text
 
 
 def _bring_to_life(product: Product) -> None:
