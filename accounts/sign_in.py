@@ -106,7 +106,7 @@ def failed(name: str, request: Any, what: str) -> None:
 
 
 def _folded(name: str) -> str:
-    return name[:150].casefold()
+    return name.casefold()[:150]  # folded, some letters become two or three
 
 
 def _address(request: Any) -> str:

@@ -5,8 +5,11 @@ from typing import Any
 from rest_framework import serializers
 
 from accounts.models import Credential
+from accounts.services.rotation import LONGEST_OVERLAP
 from releases.models import Alarm
 from releases.selectors.edges import EdgeFact
+
+LONGEST_S = int(LONGEST_OVERLAP.total_seconds())
 
 
 class EdgeOut(serializers.Serializer[EdgeFact]):
@@ -44,7 +47,9 @@ class Rotation(serializers.Serializer[Any]):
     """`credential` is the one to replace: a repeated request is refused and replaces nothing."""
 
     credential = serializers.IntegerField(min_value=1)
-    overlap_s = serializers.IntegerField(min_value=0, required=False, default=86_400)
+    overlap_s = serializers.IntegerField(
+        min_value=0, max_value=LONGEST_S, required=False, default=86_400
+    )
     reason = serializers.CharField(max_length=400)
 
 

@@ -29,6 +29,12 @@ def test_a_wrong_password_signs_nobody_in(cast: Cast) -> None:
     assert "_auth_user_id" not in client.session
 
 
+@pytest.mark.parametrize("letter", ["ß", "ΐ", "ﬃ", "İ", "\x00", "\u202e"])
+def test_no_name_breaks_the_page_however_its_letters_fold(db: None, letter: str) -> None:
+    answer = Client().post("/login", {"username": letter * 150, "password": "wrong"})
+    assert answer.status_code == 200
+
+
 def test_a_link_to_another_site_is_not_followed_after_signing_in(cast: Cast) -> None:
     asked = {"username": "eve", "password": PASSWORD, "next": "https://elsewhere.example/"}
     assert Client().post("/login", asked).headers["Location"] == "/"

@@ -116,6 +116,10 @@ def test_machines_register_rotate_and_revoke_by_api(
         product=product, name="edge-1", credential=credential, registered_at=timezone.now()
     )
     body = {"credential": credential.pk, "reason": "due", "overlap_s": 60}
+    for endless in (2_592_001, 10**15, 10**400):
+        asked = {**body, "overlap_s": endless}
+        refused = client.post(f"{API}/edge-1/rotate", asked, format="json")
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
     assert client.post(f"{API}/edge-1/rotate", body, format="json").status_code == 201
     assert client.post(f"{API}/edge-1/rotate", body, format="json").status_code == 409
     weighed = client.post(f"{API}/edge-1/share", {"share": 3, "reason": "big"}, format="json")
