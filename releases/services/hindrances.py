@@ -13,6 +13,7 @@ from releases.services.binding import moved, stale
 from releases.services.in_force import rollout_rules
 from releases.services.issue import latest
 from releases.services.pools import refuse_overlap
+from releases.services.propose import record_contributors
 from releases.services.quorum import lapsed, still_missing
 from releases.services.second_look import refuse_overdue
 from releases.states import OPEN_ROLLOUTS
@@ -52,6 +53,7 @@ def _check_binding(row: Proposal, now: datetime) -> None:
 
 
 def _check_quorum(row: Proposal, now: datetime) -> None:
+    record_contributors(row)
     missing = still_missing(row)
     if missing:
         raise stale(f"Approvals are missing: {', '.join(sorted(missing))}")

@@ -36,7 +36,10 @@ def still_missing(proposal: Proposal) -> dict[str, int]:
 
 
 def approvals(proposal: Proposal) -> list[Vote]:
-    """The approvals of this round that are bound to what is there now."""
+    """The approvals of this round that are bound to what is there now.
+
+    Whoever approved and had a hand in it afterwards, be it taken back again, approves no more.
+    """
     rows = Vote.objects.filter(
         proposal=proposal,
         round=proposal.round,
@@ -44,7 +47,8 @@ def approvals(proposal: Proposal) -> list[Vote]:
         void=False,
         bound_digest=bound_digest(proposal),
     )
-    return list(rows.select_related("user"))
+    own = proposal.contributors.values("user_id")
+    return list(rows.exclude(user_id__in=own).select_related("user"))
 
 
 def lapsed(proposal: Proposal) -> list[str]:

@@ -144,6 +144,22 @@ def test_the_owner_of_a_token_is_barred_when_the_token_edits_later(product: Prod
         approve("ben", proposal)
 
 
+def test_who_approves_and_edits_afterwards_approves_no_more_though_the_text_is_as_it_was(
+    product: Product,
+) -> None:
+    proposal = approved(product)
+    first = current_revision(proposal.generation)
+    other = {**first.document, "revisit": []}
+    second = revise(actor("ben"), proposal.generation, other, first.number)
+    again = revise(actor("ben"), proposal.generation, first.document, second.number)
+    assert again.digest == proposal.revision_digest
+    proposal.refresh_from_db()
+    with pytest.raises(Conflict, match="product_owner") as refused:
+        publish(actor("dee"), proposal)
+    assert refused.value.code == "approval_stale"
+    assert Publication.objects.count() == 1
+
+
 def test_a_role_that_is_lost_between_vote_and_publication_is_caught_by_every_door(
     product: Product,
 ) -> None:
