@@ -1,6 +1,7 @@
 """A decision record as it reads: generated, edited by people, fixed by publication, exported."""
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,10 @@ from releases.selectors.trade import sentence
 from releases.states import OPEN_PROPOSALS, OverrideState
 
 SCHEMA = "orchid.decision-record/v1"
+
+#: At the beginning of a line: a heading, the line under one, and a fence; and what opens a tag.
+BLOCK = re.compile(r"^([ \t>]*)(#|=+[ \t]*$|-+[ \t]*$|```|~~~)", re.MULTILINE)
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 @dataclass(frozen=True)
@@ -102,11 +107,12 @@ class Record:
         row = self.proposal
         state = f"fixed {self.fixed_at:%Y-%m-%d %H:%M} UTC" if self.fixed_at else "not published"
         lines = [
-            f"# {row.title}",
-            f"{row.product.name}, generation {row.generation.number}, proposal {row.pk}: {state}.",
+            f"# {_line(row.title)}",
+            f"{_line(row.product.name)}, generation {row.generation.number}, "
+            f"proposal {row.pk}: {state}.",
         ]
         for section in self.sections:
-            lines += [f"## {section.title}", section.text or "Nothing."]
+            lines += [f"## {section.title}", _within(section.text) or "Nothing."]
         if self.revisions:
             lines += ["## History of this record", _bullets(self._history_lines())]
         if self.since:
@@ -180,4 +186,15 @@ def _since(proposal: Proposal) -> list[str]:
 
 
 def _bullets(lines: list[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+    return "\n".join(f"- {_line(line)}" for line in lines)
+
+
+def _line(text: str) -> str:
+    """What somebody typed, as part of one line."""
+    return _within(" ".join(text.split()))
+
+
+def _within(text: str) -> str:
+    """What somebody typed, so that it begins no heading, no code and no HTML of the whole file."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return BLOCK.sub(r"\1\\\2", TAG.sub(r"\\<", lines))

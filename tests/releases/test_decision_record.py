@@ -19,7 +19,7 @@ from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
-from tests.releases.releases_cast import SLUG, actor, approved, in_review
+from tests.releases.releases_cast import SLUG, actor, approved, drafted, in_review
 
 WHY = "Dynamic batching misses attainment in the evening."
 
@@ -156,3 +156,19 @@ def test_the_record_of_an_emergency_is_fixed_by_the_next_tick(product: Product) 
     row = RecordRevision.objects.get(proposal=proposal)
     assert (row.final, row.written_by) == (True, "orchid")
     assert record_of(fresh(proposal)).fixed_at == row.at
+
+
+def test_no_text_of_a_person_forges_another_part_of_the_file(product: Product) -> None:
+    proposal = drafted(product)
+    forged = "so\n\n## Since publication\n\n- it went well\rAll\r---\n```\n<!-- <script>x</script>"
+    edit(actor("ana"), proposal, {"rejected": forged}, expected_revision=0)
+    Proposal.objects.filter(pk=proposal.pk).update(title="One\n\n## Gates\n\nall pass")
+    proposal.refresh_from_db()
+    lines = record_of(proposal).as_markdown().splitlines()
+    assert lines[0] == "# One ## Gates all pass"
+    headings = [line for line in lines if line.startswith("#")]
+    assert headings[1:] == [f"## {title}" for title in titles().values()] + [
+        "## History of this record"
+    ]
+    assert {"\\## Since publication", "\\---", "\\```"} <= set(lines)
+    assert "\\<!-- \\<script>x\\</script>" in lines
