@@ -1,5 +1,6 @@
 """What a stage asks beside its time: each missing thing is named with its number, and holds."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -173,6 +174,8 @@ def test_the_whole_waits_for_a_peak_a_cold_start_and_a_rehearsed_rollback(
     ServerChange.objects.create(server=server, at=timezone.now(), state="ready")
     rehearsed(rollout.publication, gateway, "refused")
     assert "In the last rehearsal 0 of 1 edges could have rolled back." in waits(rollout)
+    rehearsed(rollout.publication, gateway, "ready", silent=["edge-9"])
+    assert "In the last rehearsal 1 of 2 edges could have rolled back." in waits(rollout)
     rehearsed(rollout.publication, gateway, "ready")
     now = timezone.now()
     served(rollout.publication, "candidate", 3, at=now - timedelta(seconds=1))
@@ -181,7 +184,9 @@ def test_the_whole_waits_for_a_peak_a_cold_start_and_a_rehearsed_rollback(
     assert waits(rollout, later) == ""
 
 
-def rehearsed(publication: Publication, gateway: Edge, state: str) -> None:
+def rehearsed(
+    publication: Publication, gateway: Edge, state: str, silent: Sequence[str] = ()
+) -> None:
     now = timezone.now()
     drill = Drill.objects.create(
         product=publication.product,
@@ -193,6 +198,7 @@ def rehearsed(publication: Publication, gateway: Edge, state: str) -> None:
         started_at=now,
         deadline_at=now,
         asked=[gateway.name],
+        silent=list(silent),
         actor="dee",
     )
     DrillAnswer.objects.create(drill=drill, edge=gateway, state=state, at=now)

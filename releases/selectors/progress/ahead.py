@@ -93,6 +93,7 @@ def _drill(stand: Stand) -> Condition:
         said = "Rolling back has not been rehearsed during this rollout."
         return Condition("drill", False, said, "none", "every edge ready")
     ready = sum(answer.state == DrillAnswerState.READY for answer in last.answers.all())
-    now = f"{ready} of {len(last.asked)} edges"
+    edges = len(last.asked) + len(last.silent)  # of one that wasn't heard nothing is known
+    now = f"{ready} of {edges} edges"
     said = f"In the last rehearsal {now} could have rolled back."
-    return Condition("drill", 0 < len(last.asked) == ready, said, now, "every edge ready")
+    return Condition("drill", 0 < edges == ready, said, now, "every edge ready")
