@@ -16,12 +16,14 @@ RETRY_S, LONGEST_RETRY_S = 0.5, 15.0
 # Sequences that have to drain before something can be let go are counted this often.
 DRAINING_S = 2.0
 LONGEST_S = 300.0
+LONGEST_NEWS_S = 10.0
 
 
 class _Recorded(msgspec.Struct):
     """What a control plane answers; an older one says nothing of when to come again."""
 
     report_every_s: float = DRAINING_S
+    news_within_s: float = 0.0
 
 
 class Reporter:
@@ -37,20 +39,22 @@ class Reporter:
     ) -> None:
         self._settings, self._client, self._sync = settings, client, sync
         self._boot_id, self._requests = boot_id, requests
-        self._asked_s = DRAINING_S
+        self._asked = _Recorded()
         self._asked_to_wait_s = 0.0
 
     async def run(self) -> None:
-        """At once when something changed, else as often as the control plane asks for.
+        """When something changed, and else as often as the control plane asks for.
 
-        It asks the less often the more edges it has.
+        It asks the less often the more edges it has, and many of them to spread their news: the
+        reports of those that are done must not keep a bundle from those that wait for it.
         """
         failures = 0
         while True:
-            every_s = DRAINING_S if self._is_draining() else self._asked_s
+            every_s = DRAINING_S if self._is_draining() else self._asked.report_every_s
             with contextlib.suppress(TimeoutError):
                 pause_s = random.uniform(0.75, 1.25) * every_s  # noqa: S311 (no secret)
                 await asyncio.wait_for(self._sync.changed.wait(), pause_s)
+                await asyncio.sleep(random.uniform(0.0, self._asked.news_within_s))  # noqa: S311
             self._sync.changed.clear()
             failures = 0 if await self.report_once() else failures + 1
             if failures:
@@ -77,7 +81,7 @@ class Reporter:
             return False
         if self._sync.unreported is report:
             self._sync.unreported = None
-        self._asked_s = _every_s(answer)
+        self._asked = _recorded(answer)
         return True
 
     def _is_draining(self) -> bool:
@@ -103,9 +107,10 @@ class Reporter:
         }
 
 
-def _every_s(answer: httpx.Response) -> float:
+def _recorded(answer: httpx.Response) -> _Recorded:
     try:
-        asked = msgspec.json.decode(answer.content, type=_Recorded).report_every_s
+        asked = msgspec.json.decode(answer.content, type=_Recorded)
     except msgspec.DecodeError:
-        return DRAINING_S
-    return min(max(asked, DRAINING_S), LONGEST_S)
+        return _Recorded()
+    every_s = min(max(asked.report_every_s, DRAINING_S), LONGEST_S)
+    return _Recorded(every_s, min(max(asked.news_within_s, 0.0), LONGEST_NEWS_S))
