@@ -26,7 +26,7 @@ from releases.states import ActivationState
 LONGEST_WAIT_S = 30.0
 LARGEST_REPORT = 64 * 1024
 REPORTS_PER_S = 200  # of edges that have nothing new to say, over all of them
-NEWS_PER_S = 1_000  # of edges that have: they do at one moment, while others still wait for it
+NEWS_PER_S = 500  # of edges that have: they do at one moment, while others still wait for it
 SOONEST_REPORT_S = 2.0
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 EDGE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")

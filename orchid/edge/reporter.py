@@ -54,7 +54,7 @@ class Reporter:
             with contextlib.suppress(TimeoutError):
                 pause_s = random.uniform(0.75, 1.25) * every_s  # noqa: S311 (no secret)
                 await asyncio.wait_for(self._sync.changed.wait(), pause_s)
-                await asyncio.sleep(random.uniform(0.0, self._asked.news_within_s))  # noqa: S311
+                await asyncio.sleep(random.uniform(0.25, 1.0) * self._asked.news_within_s)  # noqa: S311
             self._sync.changed.clear()
             failures = 0 if await self.report_once() else failures + 1
             if failures:
