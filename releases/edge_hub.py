@@ -176,8 +176,9 @@ class Hub:
     async def _caught_up(self) -> None:
         """After a time of deafness: whose credential is gone, and what is new."""
         self.callers.forget_all()
-        live = await self.store.live_of(self._by_credential)
-        for credential_id in set(self._by_credential) - live:
+        asked = set(self._by_credential)  # who comes meanwhile has just been looked up
+        live = await self.store.live_of(asked)
+        for credential_id in asked - live:
             self._end_all(credential_id)
         for product in list(self._products):
             await self._refresh(product)

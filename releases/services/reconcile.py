@@ -8,7 +8,7 @@ from django.db import transaction
 
 from accounts.guard import SYSTEM_ACTOR
 from controlplane.errors import Conflict
-from gates.models import Window
+from gates.models import Evaluation, Window
 from gates.services import cite, close_window, go_live, open_window
 from gates.states import Action
 from policies.models import Product
@@ -128,10 +128,16 @@ def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
         advance(SYSTEM_ACTOR, rollout, expected_version=rollout.version, now=now)
 
 
+def _why(evaluation: Evaluation) -> str:
+    """The policy's reason, and the first figures that gave it one."""
+    said = [f"On this publication’s own requests {evaluation.why}.", *evaluation.reasons[:3]]
+    return " ".join(said)
+
+
 def _stop(rollout: Rollout, found: Progress) -> None:
     """Harm stops a stage at any moment; what was seen is kept for whoever asks why."""
     assert found.evaluation is not None, "only a judgement stops"
-    reason = f"On this publication’s own requests {found.evaluation.why}."
+    reason = _why(found.evaluation)
     cite(found.evaluation.pk)
     if found.action == Action.ROLL_BACK:
         roll_back(SYSTEM_ACTOR, rollout.product, reason)

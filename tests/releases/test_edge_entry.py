@@ -164,7 +164,11 @@ async def test_an_unknown_token_and_a_revoked_one_are_strangers(entry: Entry) ->
     assert (stranger.status_code, stranger.json()["code"]) == (401, "unauthenticated")
     other = await entry.client.get("/v1/products/orchid-serve/bundle")
     assert other.status_code == 401
+    tag = (await entry.bundle()).headers["ETag"]
+    await asyncio.wait_for(entry.app.state.hub.listening.wait(), 5)
+    held = asyncio.create_task(entry.bundle(tag, wait=20))
     await sync_to_async(revoke_credential)(SYSTEM_ACTOR, entry.credential_id, "lost", SLUG)
+    await asyncio.wait_for(held, 10)  # it ends when the entry has heard of the revocation
     assert (await entry.bundle()).status_code == 401
 
 

@@ -218,7 +218,7 @@ def test_an_emergency_can_not_loosen_its_own_second_look(people: dict[str, User]
     loose = drafted(product)
     from tests.releases.releases_cast import revised
 
-    loosened = {**document(2)["approvals"], "second_look": "7d", "capacity": ["engineer"]}
+    loosened = {**document(2)["approvals"], "second_look": "7d", "capacity": ["product_owner"]}
     revised(loose, approvals=loosened)
     publish_in_emergency(actor("dee"), loose, "now")
     look = SecondLook.objects.get()

@@ -46,7 +46,7 @@ def test_a_step_that_fails_keeps_no_breach_from_being_rolled_back(
     gateway = edge(product, "edge-1")
     says(gateway, latest(product))
     stages = [{"canary": 0.1, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
-    rollout = published(product, stages=stages)
+    rollout = published(product, stages=stages, on_breach="rollback")
     says(gateway, latest(product))
     reconcile(product.pk, timezone.now())
     judged(Window.objects.get(cohort="candidate"), "fail", later(1))

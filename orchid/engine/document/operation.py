@@ -24,7 +24,7 @@ from orchid.engine.document.values import (
     Usd,
 )
 
-Role = Literal["product_owner", "engineer", "sre"]
+Role = Literal["product_owner", "sre"]
 StageRole = Literal["product_owner", "sre"]
 DAY_MS = 86_400_000
 StageKind = Literal["observe", "shadow", "hard_limits", "canary"]
