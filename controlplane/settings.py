@@ -166,6 +166,9 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_FORMS = {
     "authenticate": "accounts.sign_in.CodeForm",
     "reauthenticate": "accounts.sign_in.ConfirmCodeForm",
+    "add_webauthn": "accounts.security_keys.AddKeyForm",
+    "authenticate_webauthn": "accounts.security_keys.KeyForm",
+    "reauthenticate_webauthn": "accounts.security_keys.ConfirmKeyForm",
 }
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True

@@ -1,5 +1,6 @@
 """Every page: no serious fault for axe, on a phone, in the dark, without a script, by keyboard."""
 
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any, Literal
@@ -137,7 +138,7 @@ def test_what_has_the_focus_shows_it(page: Page) -> None:
 
 
 def test_a_vote_can_be_cast_by_keyboard_alone(page: Page, served: Served) -> None:
-    waiting = [path for _, path in served.pages if PROPOSAL in path][-1]
+    waiting = [path for _, path in served.pages if re.fullmatch(f"{PROPOSAL}\\d+/", path)][-1]
     page.goto(waiting)
     for _ in range(60):
         page.keyboard.press("Tab")

@@ -102,5 +102,5 @@ def test_the_application_may_make_and_drop_days_of_rollups_alone(hour: datetime)
         cursor.execute(
             "SELECT ingest_drop_rollup_days_before(%s, %s)", [partitions.STEPS, hour.date()]
         )
-        with pytest.raises(Exception, match="no table of rollups"):
+        with pytest.raises(Exception, match="no table of days"):
             cursor.execute("SELECT ingest_drop_rollup_days_before('ingest_request', now()::date)")
