@@ -5,56 +5,20 @@
 One line of JSON a round, then one with what was found. Exits with 1 when anything is wrong.
 """
 
-import argparse
-import json
-import os
 import random
-import shutil
-import signal
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from benchmarks.faults.rig import Rig, rig, until
+from benchmarks.faults.rig import Rig, until
+from benchmarks.faults.rounds import played, victim
 
 SENDERS = 8
 #: Small, so that senders meet a full inbox too.
 SETTINGS = {"ORCHID_INBOX_BATCHES": "60"}
 #: Longer than a dead worker's lease, and than the longest wait between two tries.
 DRAINED_WITHIN_S = 180.0
-
-
-def main() -> int:
-    arguments = _arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all is cleaned up
-    with rig(SETTINGS) as machine:
-        _become_part_of(machine)
-        found = {"faults": ["not judged"]}
-        for line in _run(machine, arguments.rounds, arguments.seed, arguments.minutes * 60):
-            print(json.dumps(line), flush=True)
-            found = line
-        if arguments.logs:
-            shutil.copytree(machine.log, arguments.logs, dirs_exist_ok=True)
-        return 1 if found["faults"] else 0
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=20, help="no round begins after these")
-    parser.add_argument("--logs", type=Path, help="a folder that the logs of the parts go to")
-    return parser.parse_args()
-
-
-def _become_part_of(machine: Rig) -> None:
-    """Read the machine's database with the product's own models."""
-    os.environ |= {**machine.machine.env, "DJANGO_SETTINGS_MODULE": "controlplane.settings"}
-    import django
-
-    django.setup()
 
 
 def _run(machine: Rig, rounds: int, seed: int, within_s: float) -> Iterator[dict[str, Any]]:
@@ -65,41 +29,33 @@ def _run(machine: Rig, rounds: int, seed: int, within_s: float) -> Iterator[dict
     load = Load(machine.machine.url, seeded(), seed)
     machine.start_product()
     load.start(SENDERS)
-    played, over_at = 0, time.monotonic() + within_s
+    count, over_at = 0, time.monotonic() + within_s
     try:
-        while played < rounds and time.monotonic() < over_at:
-            played += 1
-            yield {"round": played} | _round(machine, load, dice)
+        while count < rounds and time.monotonic() < over_at:
+            count += 1
+            yield {"round": count} | _round(machine, load, dice)
     finally:
         load.stop()
-    yield _summary(machine, load, played, seed)
+    yield _summary(machine, load, count, seed)
 
 
 def _round(machine: Rig, load: Any, dice: random.Random) -> dict[str, Any]:
     time.sleep(dice.uniform(0.5, 3.0))
-    victim, inside = _victim(machine, dice)
+    name, inside = victim(machine, dice)
     before, began = load.total, time.monotonic()
-    machine.kill(victim, inside)
+    machine.kill(name, inside)
     time.sleep(dice.uniform(0.0, 1.0))
     restarted = machine.revive()
     machine.until_ready()
     ready_s = time.monotonic() - began
     goes_on = until(lambda: bool(load.total > before), 60)
     return {
-        "killed": f"a process of {victim}" if inside else victim,
+        "killed": f"a process of {name}" if inside else name,
         "restarted": restarted,
         "ready_s": round(ready_s, 2),
         "acknowledged_again_s": round(time.monotonic() - began, 2) if goes_on else None,
         "acknowledged": load.total,
     }
-
-
-def _victim(machine: Rig, dice: random.Random) -> tuple[str, int | None]:
-    """A part, or one of the processes inside it: a worker's child, a server's connection."""
-    name = dice.choice(["postgres", "web", "worker"])
-    members = machine.members(name)
-    inside = dice.choice(members) if name != "web" and members and dice.random() < 0.4 else None
-    return name, inside
 
 
 def _summary(machine: Rig, load: Any, rounds: int, seed: int) -> dict[str, Any]:
@@ -132,4 +88,4 @@ def _still_up(machine: Rig) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(played(__doc__, _run, SETTINGS, rounds=20))
