@@ -75,10 +75,10 @@ bench-gates: $(PEERS) ## Measure verdicts beside columnar stores, and their erro
 bench-releases: $(DEV) ## Measure publish-to-active at 1,000 edges, polls, contests (SMOKE=1, ONLY=fanout)
 	@$(BIN)/python -m benchmarks.releases $(if $(SMOKE),--smoke) $(ONLY)
 
-fault-ingest: $(DEV) ## Kill worker, web and PostgreSQL at random under load (ROUNDS=20 SEED=1)
+fault-ingest: $(DEV) ## Kill web, worker, beat and PostgreSQL at random under load (ROUNDS=20 SEED=1)
 	@$(BIN)/python -m benchmarks.faults --rounds $(or $(ROUNDS),20) --seed $(or $(SEED),1)
 
-fault-releases: $(DEV) ## Kill web, worker and PostgreSQL in the middle of decisions (ROUNDS=50 SEED=1)
+fault-releases: $(DEV) ## Kill web, worker, beat and PostgreSQL in the middle of decisions (ROUNDS=50 SEED=1)
 	@$(BIN)/python -m benchmarks.faults.decisions --rounds $(or $(ROUNDS),50) --seed $(or $(SEED),1)
 
 # By way of a temporary name, so that a failure leaves the published file as it is.

@@ -1,4 +1,4 @@
-"""The Celery app: `celery -A controlplane.celery worker -B`.
+"""The Celery app: `celery -A controlplane.celery worker`, and `beat` once beside all workers.
 
 Loaded by both server entries and by the hall's AppConfig, so a task sent from anywhere meets this
 app and never a default broker.

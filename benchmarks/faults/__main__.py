@@ -1,4 +1,4 @@
-"""Kill the worker, the web process and PostgreSQL at random under load; is anything lost?
+"""Kill web, worker, beat and PostgreSQL at random under load; is anything lost?
 
     python -m benchmarks.faults --rounds 20 --seed 1
 

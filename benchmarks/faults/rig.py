@@ -1,4 +1,4 @@
-"""The real parts of the product as processes that may be killed: PostgreSQL, web, worker."""
+"""The real parts of the product as processes that may be killed: PostgreSQL, web, worker, beat."""
 
 import os
 import signal
@@ -49,7 +49,7 @@ class Rig:
         self._run(self.machine.manage("migrate", "migrate", "--no-input"))
 
     def start_product(self) -> None:
-        for child in (self.machine.web(), self.machine.worker()):
+        for child in (self.machine.web(), self.machine.worker(), self.machine.beat()):
             self._begin(replace(child, env={**child.env, **self.settings}))
         self.until_ready()
 

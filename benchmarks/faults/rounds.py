@@ -36,7 +36,7 @@ def played(description: str | None, run: Run, settings: dict[str, str], rounds: 
 
 def victim(machine: Rig, dice: random.Random) -> tuple[str, int | None]:
     """A part, or one of the processes inside it: a worker's child, a server's connection."""
-    name = dice.choice(["postgres", "web", "worker"])
+    name = dice.choice(["postgres", "web", "worker", "beat"])
     members = machine.members(name)
     inside = dice.choice(members) if name != "web" and members and dice.random() < 0.4 else None
     return name, inside

@@ -1,4 +1,4 @@
-"""Kill web, worker and PostgreSQL in the middle of decisions; do state, bundle and audit agree?
+"""Kill web, worker, beat and PostgreSQL amid decisions; do state, bundle and audit agree?
 
     python -m benchmarks.faults.decisions --rounds 50 --seed 1
 

@@ -73,13 +73,15 @@ class Machine:
 
     def worker(self) -> Child:
         log = self.var / "log" / "worker.log"
-        beat = ["--beat", "--schedule", str(self.var / "run" / "beat")]
         size = ["--concurrency", "2", "--queues", QUEUES, "--hostname", "worker@orchid"]
         # Without remote control there is nothing to gossip about.
         quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-        celery = ["celery", "--app", "controlplane.celery:app", "worker", "--loglevel", "INFO"]
-        worker = self._python("worker", *celery, *size, *beat, *quiet)
+        worker = self._celery("worker", *size, *quiet)
         return replace(worker, ready=lambda: b" ready." in log.read_bytes())
+
+    def beat(self) -> Child:
+        """The ticks. Inside a worker they would end with one of its processes, and nobody sees."""
+        return self._celery("beat", "--schedule", str(self.var / "run" / "beat"))
 
     def edge(self, product: str) -> Child:
         where = ["--product", product, "--port", str(self.edge_port)]
@@ -110,6 +112,10 @@ class Machine:
 
     def build_triton(self) -> Child:
         return self._python("triton-build", "orchid", "triton", "build")
+
+    def _celery(self, name: str, *arguments: str) -> Child:
+        app = ["celery", "--app", "controlplane.celery:app", name, "--loglevel", "INFO"]
+        return self._python(name, *app, *arguments)
 
     def _python(self, name: str, *arguments: str) -> Child:
         argv = [sys.executable, "-m", *arguments]

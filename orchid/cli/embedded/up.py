@@ -76,7 +76,7 @@ def start_database(machine: Machine, supervisor: Supervisor) -> None:
 
 
 def start_plain(machine: Machine, supervisor: Supervisor) -> None:
-    supervisor.start(machine.web(), machine.worker())
+    supervisor.start(machine.web(), machine.worker(), machine.beat())
     product = os.environ.get("ORCHID_PRODUCT")
     if product and machine.secret("edge-token"):
         supervisor.start(machine.edge(product))
@@ -93,7 +93,7 @@ def start_demo(machine: Machine, supervisor: Supervisor) -> None:
     pools = supervisor.begin(*(machine.pool(name) for name in DEMO_POOLS))
     start_database(machine, supervisor)
     supervisor.run_once(machine.manage("demo-load", "demo_load"))
-    supervisor.start(machine.web(), machine.worker())
+    supervisor.start(machine.web(), machine.worker(), machine.beat())
     supervisor.wait_for(pools)
     supervisor.start(machine.edge(DEMO_PRODUCT))
     # Traffic at once: the ledger of generation 1 is paid from its activation on.
