@@ -18,6 +18,7 @@ from releases import edge_drills
 from releases.edge_callers import is_live, shown_by
 from releases.edge_hub import Hub
 from releases.edge_problems import EdgeProblem, answered, some_seconds, stranger
+from releases.edge_reports import report_every_s
 from releases.edge_store import Caller, EdgeStore, Report, Served, conninfo
 from releases.edge_stream import EventStream
 from releases.keys import public_keys
@@ -25,9 +26,7 @@ from releases.states import ActivationState
 
 LONGEST_WAIT_S = 30.0
 LARGEST_REPORT = 64 * 1024
-REPORTS_PER_S = 200  # of edges that have nothing new to say, over all of them
-NEWS_PER_S = 500  # of edges that have: they do at one moment, while others still wait for it
-SOONEST_REPORT_S = 2.0
+NEWS_PER_S = 500  # of edges that have news: at one moment, while others still wait for it
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 EDGE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 WAIT = re.compile(r"(?:^|[\s,])wait=(\d{1,4})(?:$|[\s,;])")
@@ -109,8 +108,7 @@ async def activations(request: Request) -> Response:
         detail = f"{caller.product} has no publication {report.publication}."
         raise EdgeProblem(404, "unknown_publication", "Unknown publication", detail)
     edges = len(hub.callers)
-    every_s = max(SOONEST_REPORT_S, edges / REPORTS_PER_S)
-    within_s = edges / NEWS_PER_S
+    every_s, within_s = report_every_s(edges), edges / NEWS_PER_S
     return JSONResponse({"recorded": True, "report_every_s": every_s, "news_within_s": within_s})
 
 

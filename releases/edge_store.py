@@ -231,14 +231,16 @@ WITH said AS (
   JOIN releases_publication b ON b.product_id = s.product AND b.number = s.number
 ), seen AS (
   INSERT INTO releases_edgeseen (
-    edge_id, at, active_publication, downloaded_publication, open_sequences, open_manifests,
-    clock_skew_ms
+    edge_id, at, reported_at, active_publication, downloaded_publication, open_sequences,
+    open_manifests, clock_skew_ms
   )
-  SELECT edge, now(), CASE WHEN state = 'active' THEN number END, number, open, manifests, skew
+  SELECT edge, now(), now(), CASE WHEN state = 'active' THEN number END, number, open, manifests,
+    skew
   FROM said
   ORDER BY edge
   ON CONFLICT (edge_id) DO UPDATE SET
     at = now(),
+    reported_at = now(),
     active_publication =
       COALESCE(EXCLUDED.active_publication, releases_edgeseen.active_publication),
     downloaded_publication =

@@ -16,6 +16,7 @@ class EdgeOut(serializers.Serializer[EdgeFact]):
     """`share` is a part of the traffic, from 0 to 1; `declared_share` a weight."""
 
     name = serializers.CharField()
+    credential = serializers.IntegerField(help_text="The one that `rotate` replaces.")
     share = serializers.FloatField()
     share_is_measured = serializers.BooleanField()
     declared_share = serializers.FloatField()
@@ -28,6 +29,8 @@ class EdgeOut(serializers.Serializer[EdgeFact]):
     last_seen = serializers.DateTimeField(allow_null=True)
     clock_skew_ms = serializers.FloatField(allow_null=True)
     open_sequences = serializers.DictField(child=serializers.IntegerField())
+    reported_at = serializers.DateTimeField(allow_null=True)
+    told = serializers.BooleanField(help_text="Whether it told its open sequences of late.")
 
 
 class AlarmOut(serializers.ModelSerializer[Alarm]):

@@ -98,8 +98,10 @@ class HoldingOut(serializers.Serializer[Any]):
     open_sequences = serializers.IntegerField(source="sequences")
     manifests = serializers.DictField(child=serializers.IntegerField())
     silent = serializers.BooleanField()
+    stale = serializers.BooleanField(help_text="It told this too long ago to count.")
     admits = serializers.BooleanField()
     last_seen = serializers.DateTimeField(allow_null=True)
+    reported_at = serializers.DateTimeField(allow_null=True)
 
 
 class BlockerOut(serializers.Serializer[Any]):

@@ -26,6 +26,8 @@ class Edge(models.Model):
     registered_at = models.DateTimeField()
     pinned_kids = models.JSONField(default=list)
     retired_at = models.DateTimeField(null=True)
+    # What it may have held when it was retired, by digest; null is an unknown number.
+    abandoned = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
 
     class Meta:
         ordering: ClassVar = ["name"]
@@ -69,6 +71,8 @@ class EdgeSeen(models.Model):
 
     edge = models.OneToOneField(Edge, models.CASCADE, related_name="seen", primary_key=True)
     at = models.DateTimeField()
+    # When it last told its sequences: an edge may be heard for hours while its reports fail.
+    reported_at = models.DateTimeField(null=True)
     active_publication = models.PositiveIntegerField(null=True)
     # The newest whose bytes were handed to it whole, whatever it made of them.
     downloaded_publication = models.PositiveIntegerField(null=True)

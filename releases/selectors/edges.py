@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from policies.models import Product
 from releases.models import Activation, Alarm, Edge, Publication
+from releases.selectors.told import is_told, told_since
 from releases.selectors.traffic import Carrier, Share, shares
 from releases.states import ActivationState
 
@@ -29,9 +29,13 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class EdgeFact:
-    """One line of the Edges page. `share` is a part of the traffic, `declared_share` a weight."""
+    """One line of the Edges page. `share` is a part of the traffic, `declared_share` a weight.
+
+    `told` means that `open_sequences` is known: the edge said so, and not too long ago.
+    """
 
     name: str
+    credential: int
     share: float
     share_is_measured: bool
     declared_share: float
@@ -44,6 +48,8 @@ class EdgeFact:
     last_seen: datetime | None
     clock_skew_ms: float | None
     open_sequences: dict[str, int]
+    reported_at: datetime | None
+    told: bool
 
     @property
     def badge(self) -> str:
@@ -71,8 +77,11 @@ def edge_facts(
     carriers = [
         Carrier(edge.pk, edge.credential.name, edge.share, is_silent(edge, now)) for edge in edges
     ]
-    parts = shares(product, carriers, now)
-    return [_fact(edge, wanted, answers.get(edge.pk), parts[edge.pk], now) for edge in edges]
+    parts, counts_from = shares(product, carriers, now), told_since(now)
+    return [
+        _fact(edge, wanted, answers.get(edge.pk), parts[edge.pk], now, counts_from)
+        for edge in edges
+    ]
 
 
 def alarms(product: Product) -> list[Alarm]:
@@ -96,14 +105,6 @@ def acknowledgement(
             reached_at = fact.activated_at
     missing = [fact for fact in facts if fact.standing != Standing.ACTIVE]
     return Acknowledgement(share, required, reached_at, missing)
-
-
-def open_sequences(product: Product) -> dict[str, int]:
-    """Sequences still running, by the digest they began under, summed over the edges."""
-    # Summed by the database: a publish asks while it holds the product, of however many edges.
-    with connection.cursor() as cursor:
-        cursor.execute(_OPEN, [product.pk])
-        return dict(cursor.fetchall())
 
 
 def is_silent(edge: Edge, now: datetime) -> bool:
@@ -131,6 +132,7 @@ def _fact(
     answers: dict[str, Activation] | None,
     share: Share,
     now: datetime,
+    counts_from: datetime,
 ) -> EdgeFact:
     seen = getattr(edge, "seen", None)
     yes = (answers or {}).get(ActivationState.ACTIVE)
@@ -139,6 +141,7 @@ def _fact(
     standing = _standing(edge, wanted, yes is not None, no is not None, now)
     return EdgeFact(
         name=edge.name,
+        credential=edge.credential_id,
         share=share.of_traffic,
         share_is_measured=share.is_measured,
         declared_share=edge.share,
@@ -151,6 +154,8 @@ def _fact(
         last_seen=seen.at if seen else None,
         clock_skew_ms=seen.clock_skew_ms if seen else None,
         open_sequences=_reported(edge),
+        reported_at=seen.reported_at if seen else None,
+        told=is_told(edge, counts_from),
     )
 
 
@@ -188,13 +193,6 @@ def _reported(edge: Edge) -> dict[str, int]:
     return {digest: int(count) for digest, count in (seen.open_sequences if seen else {}).items()}
 
 
-_OPEN = """
-SELECT open.key, sum(open.value::bigint)::bigint
-FROM releases_edge e
-JOIN releases_edgeseen s ON s.edge_id = e.id
-CROSS JOIN LATERAL jsonb_each_text(s.open_sequences) open
-WHERE e.product_id = %s AND e.retired_at IS NULL GROUP BY open.key
-"""
 _BADGES = {
     Standing.ACTIVE: "badge badge--pass",
     Standing.REFUSED: "badge badge--fail",

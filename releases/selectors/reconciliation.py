@@ -15,42 +15,10 @@ from gates.selectors.verdicts import live_window
 from ingest.selectors import watermark
 from policies.models import Product, Revision
 from policies.selectors import document_of
-from releases.models import Edge, PoolRelease, Publication, Reconciliation, Rollout
-from releases.selectors.edges import SILENT_AFTER
+from releases.models import PoolRelease, Publication, Reconciliation, Rollout
+from releases.selectors.holdings import Holding, digests_heard, holdings
 from releases.services.pools import released
 from releases.states import OPEN_ROLLOUTS, PoolRole
-
-
-@dataclass(frozen=True)
-class Holding:
-    """What one edge said that it holds of one generation; `sequences` is its last word."""
-
-    edge: str
-    sequences: int
-    manifests: dict[str, int]
-    silent: bool
-    admits: bool
-    told: bool
-    last_seen: datetime | None
-
-    @property
-    def is_zero(self) -> bool:
-        """Known to hold none, and to begin none: a silent edge is not known to.
-
-        Nor is one that fetches what is published and has never told what it runs.
-        """
-        return self.sequences == 0 and self.told and not self.silent and not self.admits
-
-    @property
-    def words(self) -> str:
-        """Why this edge keeps the ledger open."""
-        if self.silent:
-            return f"{self.edge} is silent, and last said {self.sequences}"
-        if self.sequences:
-            return f"{self.edge} holds {self.sequences}"
-        if not self.told:
-            return f"{self.edge} has never told what it runs"
-        return f"{self.edge} still decides requests under it"
 
 
 @dataclass(frozen=True)
@@ -121,13 +89,6 @@ def pool_fact(product: Product, digest: str, now: datetime | None = None) -> Poo
     raise NotFound("not_found", f"No pool is kept for {digest or 'no digest'}.")
 
 
-def holdings(product: Product, digests: set[str], now: datetime) -> dict[str, list[Holding]]:
-    """By digest, what each edge in service holds of it."""
-    edges = list(Edge.objects.filter(product=product, retired_at=None).select_related("seen"))
-    served = _served(product, edges)
-    return {digest: [_holding(edge, digest, served, now) for edge in edges] for digest in digests}
-
-
 class _Ledger:
     """Everything read once for one look at a product's pools."""
 
@@ -141,7 +102,7 @@ class _Ledger:
 
     @cached_property
     def holdings(self) -> dict[str, list[Holding]]:
-        named = set(self.current.pools) | _digests_heard(self.product)
+        named = set(self.current.pools) | digests_heard(self.product)
         return holdings(self.product, named, self.now)
 
     @cached_property
@@ -250,36 +211,6 @@ class _Ledger:
                 f"Costs are counted up to {self.counted_to:%H:%M:%S} UTC, and its last sequence "
                 f"ended by {settled_at:%H:%M:%S}.",
             )
-
-
-def _holding(edge: Edge, digest: str, served: dict[int, tuple[str, ...]], now: datetime) -> Holding:
-    seen = getattr(edge, "seen", None)
-    last = seen.at if seen else edge.registered_at
-    runs = seen.active_publication if seen else None
-    manifests = (seen.open_manifests if seen else {}).get(digest, {})
-    return Holding(
-        edge=edge.name,
-        sequences=int(seen.open_sequences.get(digest, 0)) if seen else 0,
-        manifests={name: int(count) for name, count in manifests.items()},
-        silent=now - last > SILENT_AFTER,
-        admits=runs is not None and digest in served.get(runs, ()),
-        told=runs is not None,
-        last_seen=seen.at if seen else None,
-    )
-
-
-def _served(product: Product, edges: list[Edge]) -> dict[int, tuple[str, ...]]:
-    """By number, what the publications that edges run decide requests under."""
-    said = [edge.seen.active_publication for edge in edges if hasattr(edge, "seen")]
-    running = {number for number in said if number is not None}
-    rows = Publication.objects.filter(product=product, number__in=running)
-    return {row.number: row.served for row in rows.defer("token")}
-
-
-def _digests_heard(product: Product) -> set[str]:
-    edges = Edge.objects.filter(product=product, retired_at=None, seen__isnull=False)
-    reports = edges.values_list("seen__open_sequences", flat=True)
-    return {digest for report in reports for digest, count in report.items() if count}
 
 
 def _manifests(digest: str) -> list[Pinned]:

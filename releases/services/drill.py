@@ -73,7 +73,7 @@ def _drilled(
         Serving(digest),
         number=current.number + 1,
         previous=current.number,
-        pools=pools_for(product, [digest], current),
+        pools=pools_for(product, [digest], current, at),
         now=at,
     )
     key = signing_keys()[0]

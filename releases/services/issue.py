@@ -80,7 +80,7 @@ def issue(
     """
     previous = latest(product)
     number = previous.number + 1 if previous else 1
-    pools = pools_for(product, serving.digests, previous)
+    pools = pools_for(product, serving.digests, previous, now)
     bundle = bundle_for(
         product,
         kind,

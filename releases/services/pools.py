@@ -1,6 +1,7 @@
 """The pools of replicas that a publication names, what keeps one warm, and what has no room."""
 
 from collections.abc import Collection
+from datetime import datetime
 from decimal import Decimal
 
 from controlplane.errors import Conflict
@@ -12,18 +13,20 @@ from orchid.engine.document.values import decimal_text
 from policies.models import Product
 from policies.selectors import document_of
 from releases.models import PoolRelease, Publication
-from releases.selectors.edges import open_sequences
+from releases.selectors.told import open_sequences, untold
 
 
 def pools_for(
-    product: Product, served: Collection[str], previous: Publication | None
+    product: Product, served: Collection[str], previous: Publication | None, now: datetime
 ) -> dict[str, str]:
     """Pools by digest: what is served, and every earlier one that nobody has let go.
 
     An earlier generation that shares its pool and all its manifests with what is served holds
-    nothing of its own: it leaves by itself, once it is not the last one and nothing runs under it.
+    nothing of its own: it leaves by itself, once it is not the last one and every edge is known to
+    run nothing under it.
     """
-    return {**_kept(product, served, previous), **{digest: pool_of(digest) for digest in served}}
+    kept = _kept(product, served, previous, now) if previous else {}
+    return {**kept, **{digest: pool_of(digest) for digest in served}}
 
 
 def pool_of(digest: str) -> str:
@@ -95,13 +98,13 @@ def _no_room(
 
 
 def _kept(
-    product: Product, served: Collection[str], previous: Publication | None
+    product: Product, served: Collection[str], previous: Publication, now: datetime
 ) -> dict[str, str]:
-    if previous is None:
-        return {}
     until_now = {previous.incumbent_digest, previous.candidate_digest}
     owed = {digest for digest, count in open_sequences(product).items() if count}
     kept = previous.pools.keys() - released(product, previous.pools).keys()
+    if untold(product, now):  # an edge that doesn't tell may run anything that wasn't let go
+        owed |= kept
     return {
         digest: pool
         for digest, pool in previous.pools.items()

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from policies.models import Product
 from releases.models import Publication, Reconciliation
-from releases.selectors.reconciliation import Holding, holdings
+from releases.selectors.holdings import Holding, holdings
 
 
 def step(product: Product, publication: Publication, now: datetime) -> None:

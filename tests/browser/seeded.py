@@ -376,7 +376,13 @@ def says_active(product: Product, publication: Publication, at: datetime) -> Non
     Activation.objects.create(
         edge=edge, publication=publication, state="active", at=at, reported_at=at
     )
-    seen = {"at": timezone.now(), "active_publication": publication.number, "open_sequences": {}}
+    heard_at = timezone.now()
+    seen = {
+        "at": heard_at,
+        "reported_at": heard_at,
+        "active_publication": publication.number,
+        "open_sequences": {},
+    }
     EdgeSeen.objects.update_or_create(edge=edge, defaults=seen)
 
 

@@ -133,7 +133,7 @@ def says(
     Activation.objects.create(
         edge=edge, publication=publication, state=state, reason=reason, at=at, reported_at=at
     )
-    seen: dict[str, Any] = {"at": at, "open_sequences": open_sequences or {}}
+    seen: dict[str, Any] = {"at": at, "reported_at": at, "open_sequences": open_sequences or {}}
     if state == "active":
         seen["active_publication"] = publication.number
     EdgeSeen.objects.update_or_create(edge=edge, defaults=seen)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -142,8 +142,22 @@ async def test_repeated_reports_keep_the_first_moment_and_the_last_sequences(
     assert again.at == first.at
     assert again.reported_at > first.reported_at
     assert again.open_sequences == {"sha256:a": 1}
+    assert (await EdgeSeen.objects.aget()).reported_at == again.reported_at
     assert again.clock_skew_ms is not None
     assert abs(again.clock_skew_ms) < 5000
+
+
+async def test_to_be_heard_is_not_to_tell(entry: Entry) -> None:
+    """Polls go on while reports fail: when it last told its sequences stays as it was."""
+    await entry.says(1, open_sequences={"sha256:a": 4})
+    told = (await EdgeSeen.objects.aget()).reported_at
+    await EdgeSeen.objects.aupdate(at=timezone.now() - timedelta(minutes=5))
+    await entry.bundle()
+    assert (await entry.says(99)).status_code == 404
+    await entry.app.state.hub.writes.close()
+    seen = await EdgeSeen.objects.aget()
+    assert seen.reported_at == told
+    assert timezone.now() - seen.at < timedelta(minutes=1)
 
 
 async def test_a_rollback_is_served_as_a_new_number(entry: Entry) -> None:

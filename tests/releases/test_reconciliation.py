@@ -17,6 +17,7 @@ from ingest.models import Source
 from ingest.states import SourceKind
 from policies.models import Product
 from policies.services import draft_generation
+from releases import edge_reports
 from releases.models import Edge, EdgeSeen, PoolRelease, Publication, Reconciliation
 from releases.selectors.reconciliation import pool_facts
 from releases.services import reconciliation
@@ -114,6 +115,47 @@ def test_an_edge_that_only_fetches_may_hold_anything(left: Left) -> None:
     assert left.refused() == ["sequences_open", "accounting_open"]
     [fact] = [one for one in pool_facts(left.product) if one.digest == left.digest]
     assert [one.words for one in fact.unclear] == ["edge-2 has never told what it runs"]
+
+
+def test_an_edge_that_is_heard_and_tells_nothing_may_hold_anything(
+    client: Client, left: Left
+) -> None:
+    """Its polls come through and its reports fail: an old count is no evidence."""
+    left.runs()
+    left.tick()
+    EdgeSeen.objects.update(reported_at=later(-725))
+    left.tick()
+    assert left.refused() == ["sequences_open", "accounting_open"]
+    words = "edge-1 last told its sequences 12 minutes ago, and said 0"
+    client.force_login(User.objects.get(username="dee"))
+    page = client.get(reverse("releases:reconciliation", args=[SLUG])).content.decode()
+    assert words in page
+    assert "not told of late" in page
+    [row] = [p for p in pools_by_api(client) if p["digest"] == left.digest]
+    assert (row["edges"][0]["silent"], row["edges"][0]["stale"]) == (False, True)
+    assert words in row["blockers"][0]["text"]
+    [heard] = client.get(f"{AT}/edges").json()["items"]
+    assert (heard["standing"], heard["told"]) == ("active", False)
+    assert "too long ago to count" in client.get(f"/products/{SLUG}/edges/edge-1/").content.decode()
+    assert "told <time" in client.get(f"/products/{SLUG}/edges/").content.decode()
+    EdgeSeen.objects.update(reported_at=timezone.now())
+    left.tick()
+    assert release_pool(actor("dee"), left.product, left.digest, "it told at last")[1]
+
+
+@pytest.mark.parametrize("told_ago_s", [60, 100, 200])
+def test_the_more_edges_there_are_the_older_a_word_may_be(
+    left: Left, monkeypatch: pytest.MonkeyPatch, told_ago_s: float
+) -> None:
+    """A fleet that is asked to tell each 40 seconds isn't waited for after 45."""
+    left.runs()
+    EdgeSeen.objects.update(reported_at=later(-told_ago_s))
+    [fact] = [one for one in pool_facts(left.product) if one.digest == left.digest]
+    assert [one.stale for one in fact.holdings] == [True]
+    monkeypatch.setattr(edge_reports, "REPORTS_PER_S", 1 / 40)  # as 8,000 edges would have it
+    assert edge_reports.report_every_s(1) == 40
+    [fact] = [one for one in pool_facts(left.product) if one.digest == left.digest]
+    assert [one.stale for one in fact.holdings] == [told_ago_s > 150]
 
 
 def test_a_silent_edge_may_hold_anything(left: Left) -> None:
@@ -222,6 +264,33 @@ def test_what_holds_nothing_of_its_own_leaves_by_itself(product: Product) -> Non
     assert named == [2, 2, 2]  # itself, and the one until now
 
 
+def test_what_an_edge_doesnt_tell_keeps_even_what_holds_nothing_of_its_own(
+    product: Product,
+) -> None:
+    """Its last word, of before, knew nothing of the generation that has just left."""
+    gateway = edge(product, "edge-1")
+    says(gateway, latest(product))
+
+    def serve(number: int) -> set[str]:
+        given = document(1)
+        given["admission"]["max_queued_teu"] = 7000 + number
+        digest = draft_generation(SYSTEM_ACTOR, product, given, f"Limit {number}").digest
+        now = timezone.now()
+        issue(product, PublicationKind.EMERGENCY, Serving(digest), actor="dee", reason="", now=now)
+        current = latest(product)
+        assert current is not None
+        return set(current.pools)
+
+    first = serve(0)
+    assert len(first) == 2
+    says(gateway, latest(product))
+    EdgeSeen.objects.update(reported_at=later(-600))
+    assert serve(1) > first
+    assert serve(2) > first
+    EdgeSeen.objects.update(reported_at=timezone.now())
+    assert len(serve(3)) == 2
+
+
 def test_the_page_and_the_api_show_each_manifest_at_each_edge(client: Client, left: Left) -> None:
     client.force_login(User.objects.get(username="dee"))
     pinned = next(f for f in pool_facts(left.product) if f.digest == left.digest).manifests
@@ -290,12 +359,12 @@ def test_an_in_place_overlap_that_does_not_fit_is_refused_in_words(product: Prod
         now=timezone.now(),
     )
     with pytest.raises(Conflict) as refused:
-        refuse_overlap(product, generation("full-2", "four"))
+        refuse_overlap(product, generation("full-2", "four"), latest(product))
     assert refused.value.code == "no_room_in_pool"
     assert "full-1 (26.08 GiB)" in refused.value.detail
     assert "106.08 GiB, and a device has 80 GiB" in refused.value.detail
-    refuse_overlap(product, generation("full-2", "five"))
-    refuse_overlap(product, held)
+    refuse_overlap(product, generation("full-2", "five"), latest(product))
+    refuse_overlap(product, held, latest(product))
 
 
 def test_a_step_is_taken_back_with_what_came_back(left: Left) -> None:
