@@ -1,7 +1,7 @@
 """Who is asking, and may they? Views, API, tasks and templates all ask here."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from accounts.freshness import is_fresh
 from accounts.models import ActorKind, Credential, Grant, User
+from accounts.pressed import forget, keep
 from accounts.roles import EVERY_PRODUCT, PERMISSIONS, SYSTEM, Permission
 from controlplane.errors import Forbidden, NotFound
 
@@ -39,6 +40,7 @@ class Actor:
 #: What moves traffic asks a person to have shown lately who they are. A token is shown each time.
 CONFIRMED = frozenset({Permission.PUBLISH, Permission.ROLLBACK, Permission.EMERGENCY})
 NOT_FRESH = "You signed in a while ago. Confirm that it is you; then press the button again."
+SAFE = ("GET", "HEAD")
 
 SYSTEM_ACTOR = Actor(ActorKind.SYSTEM, "orchid")
 
@@ -67,10 +69,21 @@ def roles_of(actor: Actor, product_slug: str) -> frozenset[str]:
     if actor.credential:
         covers = actor.credential.product_slug in (product_slug, EVERY_PRODUCT)
         return frozenset({actor.credential.kind}) if covers else frozenset()
-    if actor.user is None or not actor.user.is_active:
+    if actor.user is None:
         return frozenset()
-    grants = Grant.objects.filter(user=actor.user, product_slug__in=[product_slug, EVERY_PRODUCT])
-    return frozenset(grants.values_list("role", flat=True))
+    return roles_held([actor.user], product_slug)[actor.user.pk]
+
+
+def roles_held(users: Collection[User], product_slug: str) -> dict[int, frozenset[str]]:
+    """The roles of several people that count in this product; who has left holds none."""
+    held: dict[int, set[str]] = {user.pk: set() for user in users}
+    grants = Grant.objects.filter(
+        user__in=[user.pk for user in users if user.is_active],
+        product_slug__in=[product_slug, EVERY_PRODUCT],
+    )
+    for pk, role in grants.values_list("user_id", "role"):
+        held[pk].add(role)
+    return {pk: frozenset(roles) for pk, roles in held.items()}
 
 
 def permissions_in(actor: Actor, product_slug: str) -> frozenset[Permission]:
@@ -121,17 +134,20 @@ def page(permission: Permission, step_up: bool = False) -> Callable[..., Any]:
         @functools.wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not request.user.is_authenticated:
-                return redirect_to_login(request.get_full_path())
+                return redirect_to_login(_page_of(request))
             actor = actor_of(request)
             slug = kwargs.get("slug", EVERY_PRODUCT)
             if slug != EVERY_PRODUCT:
                 require(actor, Permission.VIEW, slug)
-            if (step_up or permission in CONFIRMED) and not actor.is_fresh:
-                require(replace(actor, is_fresh=True), permission, slug)
+            require(replace(actor, is_fresh=True), permission, slug)
+            asked = step_up or permission in CONFIRMED
+            if asked and not actor.is_fresh and not _is_look(request, step_up):
                 return to_confirm(request)
-            require(actor, permission, slug)
             request.actor = actor  # type: ignore[attr-defined]
-            return view(request, *args, **kwargs)
+            answer = view(request, *args, **kwargs)
+            if request.method not in SAFE:
+                forget(request)
+            return answer
 
         return guarded
 
@@ -139,19 +155,26 @@ def page(permission: Permission, step_up: bool = False) -> Callable[..., Any]:
 
 
 def to_confirm(request: HttpRequest) -> HttpResponse:
-    """Off to show who one is; then back to this page, or to the one whose button was pressed."""
-    here = request.get_full_path()
-    if request.method not in ("GET", "HEAD"):
+    """Off to show who one is; then back to this page, or to the form that was sent, as written."""
+    here = _page_of(request)
+    if request.method not in SAFE:
         messages.info(request, NOT_FRESH)
-        here = _pressed_on(request)
+        here = reverse("accounts:go_on") if keep(request, here) else here
     url = f"{reverse('accounts:confirm')}?{urlencode({'next': here})}"
     if request.headers.get("HX-Request"):
         return HttpResponse(headers={"HX-Redirect": url})
     return HttpResponseRedirect(url)
 
 
-def _pressed_on(request: HttpRequest) -> str:
-    """The page of ours that sent a form; the dashboard when that isn't told."""
+def _is_look(request: HttpRequest, step_up: bool) -> bool:
+    """A page that looks again by itself: who writes on it meanwhile isn't taken away from it."""
+    return request.method in SAFE and "HX-Request" in request.headers and not step_up
+
+
+def _page_of(request: HttpRequest) -> str:
+    """This page, or the one of ours that sent a form; the dashboard when that isn't told."""
+    if request.method in SAFE:
+        return request.get_full_path()
     sender = urlsplit(request.headers.get("Referer", ""))
     if sender.netloc != request.get_host() or not sender.path.startswith("/"):
         return reverse("hall:dashboard")

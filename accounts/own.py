@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.freshness import is_fresh
 from accounts.guard import person, to_confirm
 from accounts.heard import note
+from accounts.pressed import kept
 from accounts.second_factor import lacks_factor
 from accounts.services import record
 from controlplane.errors import Conflict, NotFound
@@ -110,3 +111,14 @@ def confirm(request: HtmxRequest) -> HttpResponse:
     providers = [one for one in settings.SIGN_ON.values() if one.id in set(linked)]
     context = {"providers": providers, "next": next_url}
     return render_page(request, "accounts/confirm_by_provider.html", None, context)
+
+
+@require_safe
+@login_required
+@never_cache
+def go_on(request: HtmxRequest) -> HttpResponse:
+    """What was written before one had to confirm, and the button that sends it now."""
+    found = kept(request.session)
+    if found is None:
+        return redirect("hall:dashboard")
+    return render_page(request, "accounts/go_on.html", None, {"pressed": found})

@@ -18,6 +18,7 @@ urlpatterns = [
     path("password-reset/done", views.ResetDone.as_view(), name="password_reset_complete"),
     path("invitations/<str:secret>", views.invitation, name="invitation"),
     path("confirm", own.confirm, name="confirm"),
+    path("confirm/go-on", own.go_on, name="go_on"),
     path("account/", own.account, name="account"),
     path("account/password", own.NewPassword.as_view(), name="password"),
     path("account/sessions/end", own.end_sessions, name="end_sessions"),

@@ -73,6 +73,7 @@ HALL: dict[str, tuple[Need | None, Need | None]] = {
     "audit/export.csv": (AUDIT_SOME, None),
     "confirm": (KNOWN, None),
     "confirm/code": (KNOWN, KNOWN),
+    "confirm/go-on": (KNOWN, None),
     "confirm/key": (KNOWN, KNOWN),
     "confirm/password": (KNOWN, KNOWN),
     "healthz": (PUBLIC, None),

@@ -59,25 +59,79 @@ def test_within_the_time_nothing_is_asked(product: Any) -> None:
     assert browser("dee", signed_in_ago_s=1700).get(ROLLBACK).status_code == 200
 
 
-def test_a_stale_button_leads_back_to_the_page_it_is_on_and_does_nothing(product: Any) -> None:
-    client = browser("dee", signed_in_ago_s=1900)
+#: Each act that asks who one is, and what its form holds.
+FORMS = {
+    "rollback/": {"reason": "p95 doubled", "leaves": "sha256:abc"},
+    "rollback/drill": {},
+    "emergency/publish": {"proposal": "4", "reason": "p95 doubled"},
+    "emergency/cap": {"tenant": "acme", "limit": "max_usd", "reason": "p95 doubled"},
+    "proposals/4/publish": {"expected_version": "3"},
+    "rollout/4/pause": {"expected_version": "3", "reason": "p95 doubled"},
+    "rollout/4/hold-back": {"segment": "task=chat", "reason": "p95 doubled"},
+    "second-looks/4/revert": {"expected_version": "1", "reason": "p95 doubled"},
+}
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_what_was_written_before_a_stale_button_waits_behind_the_confirmation(
+    product: Any, path: str
+) -> None:
+    client, action = browser("dee", signed_in_ago_s=1900), f"/products/{SLUG}/{path}"
     before = Publication.objects.count()
     sender = f"http://testserver/products/{SLUG}/publications/?cursor="
-    answer = client.post(ROLLBACK, {"reason": "worse"}, headers={"Referer": sender})
-    assert answer.headers["Location"] == (
-        f"/confirm?next=%2Fproducts%2F{SLUG}%2Fpublications%2F%3Fcursor%3D"
+    answer = client.post(action, FORMS[path], headers={"Referer": sender})
+    assert answer.headers["Location"] == "/confirm?next=%2Fconfirm%2Fgo-on"
+    led = client.post(
+        client.get(answer.headers["Location"]).headers["Location"], {"password": PASSWORD}
     )
-    by_htmx = client.post(ROLLBACK, {"reason": "worse"}, headers={"HX-Request": "true"})
-    assert by_htmx.headers["HX-Redirect"] == "/confirm?next=%2F"
+    page = client.get(led.headers["Location"]).content.decode()
+    assert f'action="{action}"' in page
+    assert f'href="/products/{SLUG}/publications/?cursor="' in page
+    assert all(f'name="{name}"' in page and value in page for name, value in FORMS[path].items())
     assert Publication.objects.count() == before
+
+
+def test_a_reason_survives_until_it_is_sent_and_no_longer(product: Any) -> None:
+    client, invite = browser("ben", signed_in_ago_s=1900), f"/products/{SLUG}/access/invite"
+    wish = {"email": "fay@example.org", "role": "auditor"}
+    by_htmx = client.post(invite, wish, headers={"HX-Request": "true"})
+    assert by_htmx.headers["HX-Redirect"] == "/confirm?next=%2Fconfirm%2Fgo-on"
+    client.post("/confirm/password?next=/confirm/go-on", {"password": PASSWORD})
+    client.post(f"/products/{SLUG}/proposals/open", {"generation": 1, "title": "Another"})
+    assert "fay@example.org" in client.get("/confirm/go-on").content.decode()
+    assert client.post(invite, wish).status_code in (200, 302)
+    assert client.get("/confirm/go-on").headers["Location"] == "/"
+
+
+def test_a_secret_is_never_kept(product: Any) -> None:
+    client = browser("dee", signed_in_ago_s=1900)
+    answer = client.post(ROLLBACK, {"reason": "worse", "password": PASSWORD})
+    assert answer.headers["Location"] == "/confirm?next=%2F"
+    assert client.get("/confirm/go-on").headers["Location"] == "/"
+
+
+def test_a_page_that_looks_again_by_itself_takes_nobody_away_from_what_they_write(
+    product: Any,
+) -> None:
+    stale = browser("dee", signed_in_ago_s=1900)
+    looked = stale.get(ROLLBACK, headers={"HX-Request": "true"})
+    assert (looked.status_code, "HX-Redirect" in looked.headers) == (200, False)
+    asked = stale.get(f"/products/{SLUG}/emergency/", headers={"HX-Request": "true"})
+    assert "HX-Redirect" in asked.headers
 
 
 def test_another_site_is_never_what_one_is_led_back_to(product: Any) -> None:
     client = browser("dee", signed_in_ago_s=1900)
-    answer = client.post(ROLLBACK, headers={"Referer": "https://elsewhere.example/x"})
-    assert answer.headers["Location"] == "/confirm?next=%2F"
+    client.post(ROLLBACK, headers={"Referer": "https://elsewhere.example/x"})
+    assert 'href="/">Back' in client.get("/confirm/go-on").content.decode()
     led = client.get("/confirm?next=https://elsewhere.example/x").headers["Location"]
     assert led == "/confirm/password?next=%2F"
+
+
+def test_a_button_after_the_session_ended_leads_to_a_page_and_not_to_a_button(product: Any) -> None:
+    sender = f"http://testserver{ROLLBACK}"
+    answer = Client().post(f"{ROLLBACK}drill", headers={"Referer": sender})
+    assert answer.headers["Location"] == f"/login?next={ROLLBACK}"
 
 
 def test_a_session_over_the_api_is_asked_too(product: Any) -> None:
