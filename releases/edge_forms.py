@@ -48,6 +48,16 @@ class EdgeReasonForm(forms.Form):
     reason = forms.CharField(max_length=400)
 
 
+class RetireEdgeForm(EdgeReasonForm):
+    """What an edge holds, or may hold, is let go by saying so."""
+
+    abandon = forms.BooleanField(
+        required=False,
+        label="To retire it: abandon its open sequences",
+        help_text="Nobody will know how they ended; the pool is let go of without them.",
+    )
+
+
 class DeclareShareForm(forms.Form):
     """The weight of an edge's traffic where none was measured."""
 

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from accounts.models import Credential
 from accounts.services.rotation import LONGEST_OVERLAP
-from releases.models import Alarm
+from releases.models import Alarm, Edge
 from releases.selectors.edges import EdgeFact
 
 LONGEST_S = int(LONGEST_OVERLAP.total_seconds())
@@ -58,6 +58,22 @@ class Rotation(serializers.Serializer[Any]):
 
 class Why(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=400)
+
+
+class Retirement(Why):
+    """`abandon` retires an edge that holds sequences, or may; they are noted as abandoned."""
+
+    abandon = serializers.BooleanField(required=False, default=False)
+
+
+class RetiredOut(serializers.ModelSerializer[Edge]):
+    """`abandoned` has what it may have held, by digest; null is an unknown number."""
+
+    product = serializers.CharField(source="product.slug")
+
+    class Meta:
+        model = Edge
+        fields = ("product", "name", "retired_at", "abandoned")
 
 
 class DeclaredShare(serializers.Serializer[Any]):

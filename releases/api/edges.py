@@ -71,20 +71,20 @@ class Revoke(APIView):
     @extend_schema(request=shapes.Why, responses={200: shapes.EdgeOut})
     @idempotent
     def post(self, request: Request, slug: str, name: str) -> Response:
-        """End all that this edge shows; it is still waited for."""
+        """End all that this edge shows; it is still waited for, and so is what it holds."""
         edge, data = _edge(request, slug, name), taken(shapes.Why, request)
         services.revoke_edge(actor_of(request), edge, data["reason"])
         return _told(edge)
 
 
 class Retire(APIView):
-    @extend_schema(request=shapes.Why, responses={200: shapes.EdgeOut})
+    @extend_schema(request=shapes.Retirement, responses={200: shapes.RetiredOut})
     @idempotent
     def post(self, request: Request, slug: str, name: str) -> Response:
-        """Out of service: nothing waits for it any more."""
-        edge, data = _edge(request, slug, name), taken(shapes.Why, request)
-        services.retire_edge(actor_of(request), edge, data["reason"])
-        return Response({"product": slug, "name": name, "retired": True})
+        """Out of service; 409 `sequences_open` while it holds any, or may, unless abandoned."""
+        edge, data = _edge(request, slug, name), taken(shapes.Retirement, request)
+        retired = services.retire_edge(actor_of(request), edge, **data)
+        return Response(shapes.RetiredOut(retired).data)
 
 
 class DeclareShare(APIView):

@@ -104,6 +104,12 @@ class HoldingOut(serializers.Serializer[Any]):
     reported_at = serializers.DateTimeField(allow_null=True)
 
 
+class AbandonedOut(serializers.Serializer[Any]):
+    edge = serializers.CharField()
+    sequences = serializers.IntegerField(allow_null=True, help_text="Null is an unknown number.")
+    retired_at = serializers.DateTimeField()
+
+
 class BlockerOut(serializers.Serializer[Any]):
     code = serializers.CharField()
     text = serializers.CharField()
@@ -117,6 +123,7 @@ class PoolOut(serializers.Serializer[Any]):
     open_sequences = serializers.IntegerField()
     settled_at = serializers.DateTimeField(allow_null=True)
     edges = HoldingOut(many=True, source="holdings")
+    abandoned = AbandonedOut(many=True, help_text="What retired edges may have held.")
     blockers = BlockerOut(many=True)
     may_be_released = serializers.BooleanField()
     shared_with = serializers.ListField(child=serializers.IntegerField())

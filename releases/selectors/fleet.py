@@ -15,6 +15,7 @@ from controlplane.errors import NotFound
 from policies.models import Product
 from releases.models import Activation, Edge, Publication
 from releases.selectors.edges import EdgeFact, Standing, edge_facts
+from releases.selectors.holdings import LeftOpen, left_open
 
 PAGE = 100
 ANSWERS = 20
@@ -53,12 +54,13 @@ class Fleet:
 
 @dataclass(frozen=True)
 class OneEdge:
-    """An edge with what it answered of late and the credentials that it may show."""
+    """An edge with what it answered of late, the credentials that it may show and what it holds."""
 
     edge: Edge
     fact: EdgeFact | None
     answers: list[Activation]
     credentials: list[Credential]
+    left: LeftOpen | None
 
 
 def fleet(
@@ -93,7 +95,8 @@ def one_edge(
     answers = Activation.objects.filter(edge=edge).select_related("publication")
     credentials = [one for one in (edge.credential, edge.former_credential) if one]
     newest = answers.order_by("-reported_at", "-id")[:ANSWERS]
-    return OneEdge(edge, facts.get(name), list(newest), credentials)
+    left = None if edge.retired_at else left_open(edge, now or timezone.now())
+    return OneEdge(edge, facts.get(name), list(newest), credentials, left)
 
 
 def product_edge(product: Product, name: str) -> Edge:

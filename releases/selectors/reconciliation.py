@@ -16,7 +16,13 @@ from ingest.selectors import watermark
 from policies.models import Product, Revision
 from policies.selectors import document_of
 from releases.models import PoolRelease, Publication, Reconciliation, Rollout
-from releases.selectors.holdings import Holding, digests_heard, holdings
+from releases.selectors.holdings import (
+    Abandoned,
+    Holding,
+    abandoned,
+    digests_heard,
+    holdings,
+)
 from releases.services.pools import released
 from releases.states import OPEN_ROLLOUTS, PoolRole
 
@@ -52,6 +58,7 @@ class PoolFact:
     release: PoolRelease | None
     blockers: list[Blocker]
     shared_with: list[int]
+    abandoned: list[Abandoned]
 
     @property
     def open_sequences(self) -> int:
@@ -117,6 +124,10 @@ class _Ledger:
         return released(self.product, self.holdings.keys())
 
     @cached_property
+    def abandoned(self) -> dict[str, list[Abandoned]]:
+        return abandoned(self.product, self.holdings.keys())
+
+    @cached_property
     def settled(self) -> dict[str, datetime | None]:
         rows = Reconciliation.objects.filter(product=self.product)
         return dict(rows.values_list("digest", "settled_at"))
@@ -152,6 +163,7 @@ class _Ledger:
             release=release,
             blockers=list(self._blockers(digest)),
             shared_with=self._shared_with(digest),
+            abandoned=self.abandoned.get(digest, []),
         )
 
     def _role(self, digest: str, gone: bool) -> PoolRole:

@@ -1,6 +1,7 @@
 """Who may be an edge: registered with a credential each, given new ones, revoked, retired."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,6 +16,7 @@ from accounts.services.rotation import rotate_credential
 from controlplane.errors import BadInput, Conflict
 from policies.models import Product
 from releases.models import Edge
+from releases.selectors.holdings import LeftOpen, left_open
 
 OVERLAP = timedelta(hours=24)
 LARGEST_SHARE = 1_000_000.0
@@ -78,22 +80,34 @@ def rotate_edge(
 
 @transaction.atomic
 def revoke_edge(actor: Actor, edge: Edge, reason: str) -> None:
-    """End every credential of the edge at once: its streams too. It is still waited for."""
+    """End every credential of the edge at once: its streams too. It is still waited for.
+
+    What it holds is never lost by that: an edge that can't tell keeps the ledger open.
+    """
     require(actor, Permission.ADMINISTER, edge.product.slug)
     edge = _locked(edge)
-    for credential in filter(None, (edge.credential, edge.former_credential)):
-        revoke_credential(actor, credential.pk, reason, edge.product.slug)
+    left = left_open(edge, timezone.now())
+    _revoke(actor, edge, reason)
+    _record(actor, "edge.revoked", edge, reason, {"left_open": left.sequences if left else {}})
 
 
 @transaction.atomic
-def retire_edge(actor: Actor, edge: Edge, reason: str) -> None:
-    """Take an edge out of service: no clock waits for it, and it may not come back by itself."""
-    revoke_edge(actor, edge, reason)
+def retire_edge(actor: Actor, edge: Edge, reason: str, *, abandon: bool = False) -> Edge:
+    """Take an edge out of service: no clock waits for it, and it may not come back by itself.
+
+    409 `sequences_open` while it holds sequences, or may hold some that it hasn't told of; with
+    `abandon` it goes all the same, and what it may have held is noted and never called none.
+    """
+    require(actor, Permission.ADMINISTER, edge.product.slug)
     edge = _locked(edge)
-    if edge.retired_at is None:
-        edge.retired_at = timezone.now()
-        edge.save(update_fields=["retired_at"])
-        _record(actor, "edge.retired", edge, reason)
+    left = left_open(edge, timezone.now())
+    if left is not None and not abandon:
+        raise _still_open(left)
+    _revoke(actor, edge, reason)
+    edge.retired_at, edge.abandoned = timezone.now(), left.sequences if left else {}
+    edge.save(update_fields=["retired_at", "abandoned"])
+    _record(actor, "edge.retired", edge, reason, {"abandoned": edge.abandoned})
+    return edge
 
 
 @transaction.atomic
@@ -108,11 +122,25 @@ def declare_share(actor: Actor, edge: Edge, share: float, reason: str) -> None:
     _record(actor, "edge.share_declared", edge, reason, {"before": before, "after": share})
 
 
+def _revoke(actor: Actor, edge: Edge, reason: str) -> None:
+    for credential in filter(None, (edge.credential, edge.former_credential)):
+        revoke_credential(actor, credential.pk, reason, edge.product.slug)
+
+
+def _still_open(left: LeftOpen) -> Conflict:
+    rows = [{"digest": digest, "sequences": count} for digest, count in left.sequences.items()]
+    said = (
+        f"{left.words}. Wait until it has told that none is left, or abandon them: nobody will "
+        "know how they ended."
+    )
+    return Conflict("sequences_open", said, errors=rows)
+
+
 def _locked(edge: Edge) -> Edge:
     """The edge as it is now; one that was retired is over."""
     found = (
         Edge.objects.select_for_update(of=("self",))
-        .select_related("product", "credential", "former_credential")
+        .select_related("product", "credential", "former_credential", "seen")
         .get(pk=edge.pk)
     )
     if found.retired_at is not None:
@@ -120,14 +148,12 @@ def _locked(edge: Edge) -> Edge:
     return found
 
 
-def _record(
-    actor: Actor, action: str, edge: Edge, reason: str, data: dict[str, float] | None = None
-) -> None:
+def _record(actor: Actor, action: str, edge: Edge, reason: str, data: dict[str, Any]) -> None:
     record(
         actor,
         action,
         product=edge.product.slug,
         obj=("edge", edge.name),
         reason=reason,
-        data=data or {},
+        data=data,
     )

@@ -69,6 +69,7 @@ def _released(
             "generation": fact.generation,
             "settled_at": fact.settled_at.isoformat() if fact.settled_at else None,
             "edges": [one.edge for one in fact.holdings],
+            "abandoned": {one.edge: one.sequences for one in fact.abandoned},
         },
     )
     return row

@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.guard import Permission, may, page
+from controlplane.errors import Conflict
 from controlplane.web import HtmxRequest, render_page
 from policies.models import Product
 from policies.selectors import product as product_by_slug
@@ -16,13 +17,16 @@ from releases.edge_forms import (
     DeclareShareForm,
     EdgeReasonForm,
     RegisterEdgeForm,
+    RetireEdgeForm,
     RotateEdgeForm,
 )
 from releases.selectors.edges import alarms
-from releases.selectors.fleet import fleet, one_edge, product_edge
+from releases.selectors.fleet import OneEdge, fleet, one_edge, product_edge
 from releases.selectors.reconciliation import pool_facts
 from releases.services import edges as services
 from releases.services.issue import latest
+
+FOR_GOOD = "id_%s_for_good"  # the page has three forms with a reason
 
 
 @page(Permission.VIEW)
@@ -32,7 +36,7 @@ def edges(request: HtmxRequest, slug: str) -> HttpResponse:
     return _edges(request, product_by_slug(slug), {})
 
 
-@page(Permission.ADMINISTER)
+@page(Permission.ADMINISTER, step_up=True)
 @require_POST
 def register(request: HtmxRequest, slug: str) -> HttpResponse:
     """Answers with the token in the page itself: it is shown this once, and in no redirect."""
@@ -50,7 +54,7 @@ def edge(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
     return _edge(request, product_by_slug(slug), name, {})
 
 
-@page(Permission.ADMINISTER)
+@page(Permission.ADMINISTER, step_up=True)
 @require_POST
 def rotate(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
     """A new token, shown in this answer alone."""
@@ -81,10 +85,17 @@ def revoke(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
 @page(Permission.ADMINISTER)
 @require_POST
 def retire(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
-    product, form = product_by_slug(slug), EdgeReasonForm(request.POST)
+    """What it still holds is let go only by saying so: the page comes back with the numbers."""
+    product, form = product_by_slug(slug), RetireEdgeForm(request.POST, auto_id=FOR_GOOD)
     if not form.is_valid():
-        return _edge(request, product, name, {}, status=400)
-    services.retire_edge(request.actor, product_edge(product, name), **form.cleaned_data)
+        return _edge(request, product, name, {"reason_form": form}, status=400)
+    try:
+        services.retire_edge(request.actor, product_edge(product, name), **form.cleaned_data)
+    except Conflict as refused:
+        if refused.code != "sequences_open":
+            raise
+        form.add_error("abandon", refused.detail)
+        return _edge(request, product, name, {"reason_form": form}, status=409)
     return _done(request, product, name, f"{name} is out of service: nothing waits for it.")
 
 
@@ -133,16 +144,17 @@ def _edge(
         "current": current,
         "found": found,
         "may_administer": may(request.actor, Permission.ADMINISTER, product.slug),
-        **_forms(found.edge.credential_id, found.edge.share),
+        **_forms(found),
         **extra,
     }
     page, partial = "releases/edge.html", "releases/_edge.html"
     return render_page(request, page, partial, context, status=status)
 
 
-def _forms(credential_id: int, weight: float) -> dict[str, Form]:
+def _forms(found: OneEdge) -> dict[str, Form]:
+    ending = RetireEdgeForm if found.left else EdgeReasonForm
     return {
-        "rotate_form": RotateEdgeForm(initial={"credential": credential_id}),
-        "reason_form": EdgeReasonForm(auto_id="id_%s_for_good"),
-        "share_form": DeclareShareForm(initial={"share": weight}, auto_id="id_share_%s"),
+        "rotate_form": RotateEdgeForm(initial={"credential": found.edge.credential_id}),
+        "reason_form": ending(auto_id=FOR_GOOD),
+        "share_form": DeclareShareForm(initial={"share": found.edge.share}, auto_id="id_share_%s"),
     }

@@ -13,11 +13,12 @@ from accounts.models import AuditEvent, Credential, User
 from accounts.services.rotation import rotate_credential
 from controlplane.errors import Conflict, Forbidden
 from policies.models import Product
-from releases.models import Edge
+from releases.models import Edge, EdgeSeen
 from releases.selectors.edges import edge_facts
+from releases.selectors.reconciliation import pool_facts
 from releases.services.edges import register_edge, retire_edge, revoke_edge, rotate_edge
 from releases.services.issue import latest
-from tests.releases.releases_cast import SLUG, actor, edge, says
+from tests.releases.releases_cast import SLUG, actor, edge, later, says
 
 PAGE = f"/products/{SLUG}/edges/"
 API = f"/api/v1/products/{SLUG}/edges"
@@ -93,6 +94,7 @@ def test_a_credential_of_another_product_is_not_rotated(product: Product) -> Non
 def test_revoked_it_is_still_waited_for_and_retired_it_is_not(product: Product) -> None:
     one, two = edge(product, "edge-1"), edge(product, "edge-2")
     says(one, latest(product))
+    says(two, latest(product))
     revoke_edge(actor("ben"), one, "stolen")
     assert [fact.name for fact in edge_facts(product, latest(product))] == ["edge-1", "edge-2"]
     retire_edge(actor("ben"), two, "moved away")
@@ -140,3 +142,91 @@ def test_the_page_of_an_edge_says_what_it_answered_and_by_what_it_is_known(
     assert "Give it a new token" not in text
     assert "Give it a new token" in browser(people, "ben").get(f"{PAGE}edge-1/").content.decode()
     assert browser(people, "eve").get(f"{PAGE}nobody/").status_code == 404
+
+
+def live_digest(product: Product) -> str:
+    current = latest(product)
+    assert current is not None
+    return current.incumbent_digest
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("holds", "edge-1 holds 5"),
+        ("never told", "edge-1 has never told what it runs"),
+        ("is silent", "edge-1 is silent, and last said 0"),
+        ("tells no more", "edge-1 last told its sequences 10 minutes ago, and said 0"),
+    ],
+)
+def test_an_edge_that_may_hold_sequences_is_retired_by_saying_so(
+    people: dict[str, User], product: Product, how: str, words: str
+) -> None:
+    one, digest = edge(product, "edge-1"), live_digest(product)
+    if how == "never told":
+        EdgeSeen.objects.create(edge=one, at=timezone.now())
+    else:
+        says(one, latest(product), open_sequences={digest: 5} if how == "holds" else {})
+    if how in ("is silent", "tells no more"):
+        EdgeSeen.objects.update(reported_at=later(-605))
+    if how == "is silent":
+        EdgeSeen.objects.update(at=later(-605))
+    number = 5 if how == "holds" else None
+    client = APIClient()
+    client.force_login(people["ben"])
+    refused = client.post(f"{API}/edge-1/retire", {"reason": "gone"}, format="json")
+    assert (refused.status_code, refused.json()["code"]) == (409, "sequences_open")
+    assert words in refused.json()["detail"]
+    assert refused.json()["errors"] == [{"digest": digest, "sequences": number}]
+    assert one.credential.revoked_at is None
+    desk = browser(people, "ben")
+    assert words in desk.get(f"{PAGE}edge-1/").content.decode()
+    again = desk.post(f"{PAGE}edge-1/retire", {"reason": "gone"})
+    assert (again.status_code, again.content.decode().count(words)) == (409, 2)
+    asked = {"reason": "gone", "abandon": True}
+    done = client.post(f"{API}/edge-1/retire", asked, format="json")
+    assert (done.status_code, done.json()["abandoned"]) == (200, {digest: number})
+    [row] = AuditEvent.objects.filter(action="edge.retired", reason="gone")
+    assert row.data == {"abandoned": {digest: number}}
+    shown = "5 under" if number else "an unknown number under"
+    assert f"Abandoned with it: {shown}" in desk.get(f"{PAGE}edge-1/").content.decode()
+    [fact] = pool_facts(product)
+    assert [(lost.edge, lost.sequences) for lost in fact.abandoned] == [("edge-1", number)]
+    pools = client.get(f"/api/v1/products/{SLUG}/reconciliation").json()["items"]
+    assert [lost["sequences"] for lost in pools[0]["abandoned"]] == [number]
+    page = desk.get(f"/products/{SLUG}/reconciliation/").content.decode()
+    assert "Abandoned with retired edges" in page
+
+
+def test_an_edge_that_told_it_holds_none_is_retired_without_a_word(
+    people: dict[str, User], product: Product
+) -> None:
+    says(edge(product, "edge-1"), latest(product))
+    desk = browser(people, "ben")
+    assert "abandon" not in desk.get(f"{PAGE}edge-1/").content.decode()
+    assert desk.post(f"{PAGE}edge-1/retire", {"reason": "moved"}).status_code == 302
+    retired = Edge.objects.get()
+    assert (retired.retired_at is not None, retired.abandoned) == (True, {})
+
+
+def test_the_page_abandons_what_an_edge_holds_by_a_mark_of_its_own(
+    people: dict[str, User], product: Product
+) -> None:
+    digest = live_digest(product)
+    says(edge(product, "edge-1"), latest(product), open_sequences={digest: 5})
+    desk = browser(people, "ben")
+    assert desk.post(f"{PAGE}edge-1/retire", {"reason": "gone"}).status_code == 409
+    sent = {"reason": "gone", "abandon": "on"}
+    assert desk.post(f"{PAGE}edge-1/retire", sent).status_code == 302
+    assert Edge.objects.get().abandoned == {digest: 5}
+
+
+def test_a_revoked_edge_takes_nothing_out_of_the_ledger(product: Product) -> None:
+    """A stolen token ends at once; what the edge holds is waited for as before."""
+    one, digest = edge(product, "edge-1"), live_digest(product)
+    says(one, latest(product), open_sequences={digest: 5})
+    revoke_edge(actor("ben"), one, "stolen")
+    [row] = AuditEvent.objects.filter(action="edge.revoked")
+    assert row.data == {"left_open": {digest: 5}}
+    [fact] = pool_facts(product, later(3600))
+    assert [held.words for held in fact.unclear] == ["edge-1 is silent, and last said 5"]
