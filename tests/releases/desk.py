@@ -10,6 +10,8 @@ from django.urls import reverse
 from accounts.models import User
 from tests.releases.releases_cast import SLUG
 
+OF_PRODUCT = f"products/{SLUG}"
+
 
 class Desk:
     """One person, signed in; every address is of the one product."""
@@ -40,3 +42,31 @@ class Desk:
             f"/api/v1/{path}", json.dumps(body), content_type="application/json", headers=headers
         )
         return answer.status_code, answer.json()
+
+
+def proposed(given: dict[str, Any], title: str = "Cheaper") -> dict[str, Any]:
+    """Drafted, proposed and submitted by ana."""
+    ana = Desk("ana")
+    status, made = ana.asks(f"{OF_PRODUCT}/generations", title=title, document=given)
+    assert status == 201, made
+    wanted = {"generation": made["generation"], "title": title, "rationale": "it pays"}
+    status, row = ana.asks(f"{OF_PRODUCT}/proposals", **wanted)
+    assert status == 201, row
+    status, row = ana.asks(f"proposals/{row['id']}/submit", expected_version=row["version"])
+    assert (status, row["state"]) == (200, "in_review"), row
+    return dict(row)
+
+
+def approved(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    row = proposed(given)
+    for name in names or ("ben", "dee"):
+        status, row = votes(name, row)
+        assert status == 200, row
+    assert row["state"] == "approved"
+    return row
+
+
+def votes(name: str, row: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Approves what `row` shows."""
+    body = {"decision": "approve", "reason": "measured", "bound_digest": row["bound_digest"]}
+    return Desk(name).asks(f"proposals/{row['id']}/vote", **body)

@@ -102,7 +102,7 @@ def served(
     candidate = publication.candidate_digest
     digest = candidate if cohort == "candidate" else publication.incumbent_digest
     lines = [
-        _record(publication, cohort, str(digest), at, tenant_class, teu, changes)
+        record_of(publication, cohort, str(digest), at, tenant_class, teu, changes)
         for _ in range(count)
     ]
     body = b"\n".join(json.dumps(line).encode() for line in lines)
@@ -115,7 +115,7 @@ def served(
     assert not batch.rejected
 
 
-def _record(
+def record_of(
     publication: Publication,
     cohort: str,
     digest: str,
@@ -124,6 +124,7 @@ def _record(
     teu: float,
     changes: dict[str, Any],
 ) -> dict[str, Any]:
+    """A completed request as an edge tells it; `attempt` changes its one attempt."""
     changes = dict(changes)
     attempt = {
         "attempt_id": uuid.uuid4().hex,

@@ -14,11 +14,10 @@ from policies.models import Product
 from releases.models import Edge, EdgeSeen, Publication, Rollout
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
-from tests.releases.desk import Desk
-from tests.releases.releases_cast import SLUG, document, edge, judged, published, says
+from tests.releases.desk import OF_PRODUCT, Desk, approved, proposed, votes
+from tests.releases.releases_cast import document, edge, judged, published, says
 from tests.releases.stage_cast import candidate_window, fresh, served, staged
 
-OF_PRODUCT = f"products/{SLUG}"
 STAGES: list[dict[str, Any]] = [
     {"canary": 0.1, "hold": "20s"},
     {"canary": 0.25, "hold": "20s"},
@@ -36,34 +35,6 @@ def gateway(product: Product) -> Edge:
 
 def with_deadline(given: dict[str, Any], deadline_ms: int) -> dict[str, Any]:
     return {**given, "contract": {**given["contract"], "deadline_ms": deadline_ms}}
-
-
-def proposed(given: dict[str, Any], title: str = "Cheaper") -> dict[str, Any]:
-    """Drafted, proposed and submitted by ana."""
-    ana = Desk("ana")
-    status, made = ana.asks(f"{OF_PRODUCT}/generations", title=title, document=given)
-    assert status == 201, made
-    wanted = {"generation": made["generation"], "title": title, "rationale": "it pays"}
-    status, row = ana.asks(f"{OF_PRODUCT}/proposals", **wanted)
-    assert status == 201, row
-    status, row = ana.asks(f"proposals/{row['id']}/submit", expected_version=row["version"])
-    assert (status, row["state"]) == (200, "in_review"), row
-    return dict(row)
-
-
-def approved(given: dict[str, Any], *names: str) -> dict[str, Any]:
-    row = proposed(given)
-    for name in names or ("ben", "dee"):
-        status, row = votes(name, row)
-        assert status == 200, row
-    assert row["state"] == "approved"
-    return row
-
-
-def votes(name: str, row: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Approves what `row` shows."""
-    body = {"decision": "approve", "reason": "measured", "bound_digest": row["bound_digest"]}
-    return Desk(name).asks(f"proposals/{row['id']}/vote", **body)
 
 
 # Case 1

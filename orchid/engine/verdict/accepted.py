@@ -52,7 +52,8 @@ def levels_of(document: PolicyDocument, accepted: Sequence[Accepted]) -> Levels:
 def _judge(
     document: PolicyDocument, judged: Judged, given: Accepted, scope: Scope, levels: Levels
 ) -> Result:
-    bound = tightened(document, scope, given)
+    gate = gate_of(document, scope, given.metric)
+    bound = (min if given.side == "max" else max)(Decimal(given.bound), gate)  # what asks more
     match given.metric:
         case "cost_per_success_usd":
             result = _cost(document, judged, bound)
@@ -60,20 +61,21 @@ def _judge(
             result = _utility(document, judged, scope, bound, levels)
         case _:
             result = _share(document, judged, given.metric, scope, bound, levels)
-    return replace(result, metric=f"{PREFIX}{given.metric}", message=_words(result, given))
+    told = _words(result, given, gate)
+    return replace(result, metric=f"{PREFIX}{given.metric}", message=told)
 
 
-def tightened(document: PolicyDocument, scope: Scope, given: Accepted) -> Decimal:
-    """The accepted bound, or the gate's own where that asks more."""
-    bound, gates = Decimal(given.bound), document.gates
-    match given.metric:
+def gate_of(document: PolicyDocument, scope: Scope, metric: str) -> Decimal:
+    """The document's own bound of a metric that can be accepted."""
+    gates = document.gates
+    match metric:
         case "completion_p95_ms":
-            return min(bound, Decimal(str(gates.completion_p95_ms.max)))
+            return Decimal(str(gates.completion_p95_ms.max))
         case "cost_per_success_usd":
-            return min(bound, gates.cost_per_success_usd.max)
+            return gates.cost_per_success_usd.max
         case "utility":
-            return max(bound, Decimal(str(least_utility(document, scope))))
-    return max(bound, Decimal(str(gates.attainment.min)))
+            return Decimal(str(least_utility(document, scope)))
+    return Decimal(str(gates.attainment.min))
 
 
 def _cost(document: PolicyDocument, judged: Judged, bound: Decimal) -> Result:
@@ -134,20 +136,24 @@ def _standing(result: Result, refuted: bool) -> Result:
     return replace(result, verdict=verdict, needs=None, needs_s=None, fragile=False)
 
 
-def _words(result: Result, given: Accepted) -> str:
-    """Value, what was signed and its bound, and how strong the traffic speaks against it."""
+def _words(result: Result, given: Accepted, gate: Decimal) -> str:
+    """Value, what was signed, its bound and its gate, and how strong the traffic speaks against."""
     if result.verdict is Verdict.NO_DATA:
         return result.message
-    said = f"{result.verdict}: {', '.join(_said(result, given))}"
+    said = f"{result.verdict}: {', '.join(_said(result, given, gate))}"
     if result.n < result.minimum:
         said += f"; {result.n:,} of {result.minimum:,} in the minimum sample"
     return said
 
 
-def _said(result: Result, given: Accepted) -> Iterator[str]:
+def _said(result: Result, given: Accepted, gate: Decimal) -> Iterator[str]:
     value = "no figure" if result.value is None else _text(given.metric, result.value)
     yield f"{value} where {_text(given.metric, given.accepted)} was accepted"
-    yield f"{_text(given.metric, result.bound)} is the {'most' if given.side == 'max' else 'least'}"
+    limit = "most" if given.side == "max" else "least"
+    yield (
+        f"{_text(given.metric, result.bound)} is the {limit} "
+        f"(its gate: {_text(given.metric, str(gate))})"
+    )
     if result.log_e_fail is not None and math.isfinite(result.log_e_fail):
         yield f"e against it = {e_text(result.log_e_fail)}"
     elif given.metric == "utility" and result.low is not None and result.high is not None:

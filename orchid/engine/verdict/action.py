@@ -39,15 +39,16 @@ def decide(
     verdict: Verdict,
     checks: Sequence[Check],
     on_breach: Literal["rollback", "pause"],
+    failed: str = "a gate failed",
 ) -> Decided:
-    """The action for a verdict that the checks have left standing."""
+    """The action for a verdict that the checks have left standing; `failed` says what a fail is."""
     if not subject.is_stage:
         return Decided(Action.HOLD, "no rollout is open: what is live changes by a person's move")
     if worst(checks) is State.BROKEN:
         return Decided(Action.HOLD, "whose figures these are is not certain, so nothing moves")
     if verdict is Verdict.FAIL:
         action = Action.ROLL_BACK if on_breach == "rollback" else Action.PAUSE
-        return Decided(action, f"a gate failed and the policy says {on_breach}")
+        return Decided(action, f"{failed} and the policy says {on_breach}")
     if verdict is not Verdict.PASS:
         said = verdict.value.replace("_", " ")
         return Decided(Action.HOLD, f"{said}: only a pass on enough valid data goes on")

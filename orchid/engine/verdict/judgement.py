@@ -112,7 +112,8 @@ def judge_case(case: Case) -> Judgement:
     overall = _overall(told, claims, document.gates.alpha_fail)
     verdict = validity.apply(overall.verdict, checks)
     on_breach = document.rollout.on_breach
-    decided = action.decide(case.subject, case.end, verdict, checks, on_breach)
+    failed = _failed(overall)
+    decided = action.decide(case.subject, case.end, verdict, checks, on_breach, failed)
     return Judgement(
         checks=tuple(checks),
         verdict=verdict,
@@ -142,6 +143,12 @@ def _accepted(case: Case, judged: Judged) -> list[Result]:
 def _overall(told: Sequence[Result], claims: Sequence[Result], alpha_fail: float) -> Overall:
     overall = combine(told, alpha_fail)
     return joined(overall, combine(claims, alpha_fail)) if claims else overall
+
+
+def _failed(overall: Overall) -> str:
+    """Whether a gate failed, or no gate but a figure that its approvers signed."""
+    signed = overall.worst is not None and overall.worst.metric.startswith(accepted.PREFIX)
+    return "no gate failed, a figure that was signed did," if signed else "a gate failed"
 
 
 def _observed(case: Case) -> Observed:

@@ -38,7 +38,17 @@ def test_a_figure_that_passes_its_gate_and_breaks_what_was_signed_stops_the_stag
     gate = results(judged)["completion_p95_ms", ""]
     assert gate.verdict == "pass"
     assert (judged.verdict, judged.action) == ("fail", "roll_back")
-    assert judged.reasons[0].startswith("accepted:completion_p95_ms, whole: fail: 400 ms")
+    assert judged.reasons[0].startswith(
+        "accepted:completion_p95_ms, whole: fail: 400 ms where 420 ms was accepted, "
+        "380 ms is the most (its gate: 1,500 ms), "
+    )
+    said = "no gate failed, a figure that was signed did, and the policy says rollback"
+    assert judged.why == said
+
+
+def test_a_gate_that_failed_is_the_reason_whatever_was_signed() -> None:
+    judged = judge_case(case_of(everywhere(600, 300), accepted=(replace(P95, bound="380"),)))
+    assert judged.why == "a gate failed and the policy says rollback"
 
 
 def test_a_figure_beyond_its_bound_that_chance_may_explain_holds_the_stage() -> None:
