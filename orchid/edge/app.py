@@ -25,12 +25,14 @@ from orchid.edge.static_bundle import StaticFollower
 from orchid.edge.stream import Stream
 from orchid.edge.sync import Sync
 from orchid.edge.telemetry import Telemetry
+from orchid.edge.tls import TlsError
 
 log = logging.getLogger(__name__)
 
 POOLS_EVERY_S = 0.25
 EXPIRE_EVERY_S = 1.0
 FORGET_EVERY_S = 60.0
+RENEW_EVERY_S = 10.0  # files may be replaced one after the other
 
 
 def now_ms() -> float:
@@ -45,7 +47,10 @@ class Edge:
         self.settings, self.boot_id = settings, uuid.uuid4().hex
         self.metrics = Metrics()
         self.journal = Journal(settings.state_dir / "journal.sqlite")
-        self.client = httpx.AsyncClient(base_url=settings.url, headers=settings.headers, timeout=10)
+        self.tls = settings.tls.context()
+        self.client = httpx.AsyncClient(
+            base_url=settings.url, headers=settings.headers, timeout=10, verify=self.tls
+        )
         self.service = Service(settings.product, settings.name, self.journal, self.metrics, now_ms)
         self.sync = Sync(settings, self.client, self.metrics, self.service.activate)
         self.stream = Stream(self.client, self.sync)
@@ -94,6 +99,7 @@ class Edge:
             self._watch_pools,
             self._expire,
             self._forget,
+            self._renew,
         ]
 
     async def _kept_up(self, loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -124,6 +130,20 @@ class Edge:
         while True:
             await self.service.forget()
             await asyncio.sleep(FORGET_EVERY_S)
+
+    async def _renew(self) -> None:
+        """Show a replaced certificate from the next connection on: theirs are short-lived."""
+        tls, shown = self.settings.tls, self.settings.tls.state()
+        while True:
+            await asyncio.sleep(RENEW_EVERY_S)
+            if (written := tls.state()) == shown:
+                continue
+            try:
+                tls.renew(self.tls)
+            except TlsError as refused:  # half written; what was read before still counts
+                log.warning("the certificate is kept as it was: %s", refused)
+            else:
+                shown = written
 
 
 def create_app(settings: EdgeSettings) -> Starlette:

@@ -8,13 +8,39 @@ import uvicorn
 
 from orchid.edge.app import create_app
 from orchid.edge.settings import EdgeSettings
+from orchid.edge.tls import Tls, TlsError
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
 @click.option("--product", envvar="ORCHID_PRODUCT", required=True, help="Slug of its product.")
 @click.option("--name", envvar="ORCHID_EDGE_NAME", default="edge-1", show_default=True)
 @click.option("--url", envvar="ORCHID_URL", default="http://127.0.0.1:8470", show_default=True)
-@click.option("--token", envvar="ORCHID_TOKEN", required=True, help="Its edge credential.")
+@click.option(
+    "--token",
+    envvar="ORCHID_TOKEN",
+    default="",
+    help="Its edge credential; not needed with a certificate.",
+)
+@click.option(
+    "--certificate",
+    envvar="ORCHID_EDGE_CERTIFICATE",
+    type=FILE,
+    help="Client certificate in PEM form, shown to whatever ends TLS before the control plane.",
+)
+@click.option(
+    "--key",
+    envvar="ORCHID_EDGE_KEY",
+    type=FILE,
+    help="Its key, where it isn't in the certificate's file.",
+)
+@click.option(
+    "--authority",
+    envvar="ORCHID_EDGE_AUTHORITY",
+    type=FILE,
+    help="Who vouches for the control plane; the system's authorities when not given.",
+)
 @click.option("--host", envvar="ORCHID_EDGE_HOST", default="127.0.0.1", show_default=True)
 @click.option("--port", envvar="ORCHID_EDGE_PORT", default=8471, show_default=True)
 @click.option("--var", envvar="ORCHID_VAR", default="var", type=click.Path(path_type=Path))
@@ -39,7 +65,7 @@ from orchid.edge.settings import EdgeSettings
 @click.option(
     "--bundle-keys",
     envvar="ORCHID_BUNDLE_KEYS",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     help="File of the keys to trust first, where no control plane can be asked for them.",
 )
 def run(
@@ -47,6 +73,9 @@ def run(
     name: str,
     url: str,
     token: str,
+    certificate: Path | None,
+    key: Path | None,
+    authority: Path | None,
     host: str,
     port: int,
     var: Path,
@@ -58,6 +87,10 @@ def run(
     """Decide requests beside a fleet, by the newest signed generation."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    if not token and not certificate:
+        raise click.UsageError("Give --token (ORCHID_TOKEN) or --certificate: who is this edge?")
+    if not token and not url.startswith("https://"):
+        raise click.UsageError(f"A certificate is shown on https alone, and --url is {url}.")
     settings = EdgeSettings(
         product=product,
         name=name,
@@ -69,9 +102,14 @@ def run(
         port=port,
         bundle_url=bundle_url,
         bundle_keys=bundle_keys,
+        tls=Tls(certificate, key, authority),
     )
+    try:
+        app = create_app(settings)
+    except TlsError as refused:
+        raise click.UsageError(str(refused)) from refused
     uvicorn.run(
-        create_app(settings),
+        app,
         host=settings.host,
         port=settings.port,
         access_log=False,

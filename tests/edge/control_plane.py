@@ -48,6 +48,7 @@ class ControlPlane:
 
     def __init__(self) -> None:
         self.key = new_key()
+        self.shows = {"Authorization": "Bearer orc_edge_test"}  # by what it knows its edge
         self.token: str | None = None
         self.activations: list[dict[str, Any]] = []
         self.batches: dict[str, bytes] = {}
@@ -101,7 +102,7 @@ class ControlPlane:
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(
-            self._app(), log_level="critical", timeout_graceful_shutdown=1, ws="none"
+            self.app(), log_level="critical", timeout_graceful_shutdown=1, ws="none"
         )
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))
@@ -113,7 +114,7 @@ class ControlPlane:
             await task
             listener.close()
 
-    def _app(self) -> Starlette:
+    def app(self) -> Starlette:
         base = f"/edge/v1/products/{PRODUCT}"
         return Starlette(
             routes=[
@@ -127,7 +128,9 @@ class ControlPlane:
         )
 
     async def _keys(self, request: Request) -> Response:
-        assert request.headers["Authorization"] == "Bearer orc_edge_test"
+        assert (
+            self.shows.items() <= {name: request.headers.get(name) for name in self.shows}.items()
+        )
         return JSONResponse({"edge": "e1", "keys": {"k1": public_jwk(self.key)}})
 
     async def _bundle(self, request: Request) -> Response:
