@@ -61,6 +61,13 @@ class Rig:
         self._begin(self.machine.edge(product))
         self.until_ready()
 
+    def let_in(self) -> None:
+        """This process reads and writes the machine's database with the product's own models."""
+        os.environ |= {**self.machine.env, "DJANGO_SETTINGS_MODULE": "controlplane.settings"}
+        import django
+
+        django.setup()
+
     def kill(self, name: str, pid: int | None = None) -> None:
         """SIGKILL to a part or to one of its processes; what dies with it is started again."""
         os.kill(pid or self.parts[name].process.pid, signal.SIGKILL)

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import random
 import shutil
 import signal
@@ -22,7 +21,7 @@ def played(description: str | None, run: Run, settings: dict[str, str], rounds: 
     asked = _asked(description, rounds)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all is cleaned up
     with rig(settings) as machine:
-        _become_part_of(machine)
+        machine.let_in()
         found: dict[str, Any] = {"faults": ["not judged"]}
         try:
             for line in run(machine, asked.rounds, asked.seed, asked.minutes * 60):
@@ -49,11 +48,3 @@ def _asked(description: str | None, rounds: int) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=30, help="no round begins after these")
     parser.add_argument("--logs", type=Path, help="a folder that the logs of the parts go to")
     return parser.parse_args()
-
-
-def _become_part_of(machine: Rig) -> None:
-    """Read the machine's database with the product's own models."""
-    os.environ |= {**machine.machine.env, "DJANGO_SETTINGS_MODULE": "controlplane.settings"}
-    import django
-
-    django.setup()

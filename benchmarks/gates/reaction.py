@@ -7,7 +7,6 @@ also until the verdict has failed.
 """
 
 import json
-import os
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -33,7 +32,7 @@ _PATIENCE_S = 60.0
 def run(smoke: bool) -> Iterable[Line]:
     """The longest of some rounds."""
     with rig({}) as machine:
-        _become_part_of(machine)
+        machine.let_in()
         found = _measured(machine, 2 if smoke else 8)
     yield Line(
         "a change in traffic until an evaluation has it",
@@ -44,14 +43,6 @@ def run(smoke: bool) -> Iterable[Line]:
         found.spread,
         f"the longest of {len(found.figures)} rounds; median {found.median:.2f} s",
     )
-
-
-def _become_part_of(machine: Rig) -> None:
-    """Read the machine's database with the product's own models."""
-    os.environ |= {**machine.machine.env, "DJANGO_SETTINGS_MODULE": "controlplane.settings"}
-    import django
-
-    django.setup()
 
 
 def _measured(machine: Rig, rounds: int) -> Series:

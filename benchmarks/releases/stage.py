@@ -114,11 +114,12 @@ def _wait_for(port: int) -> None:
 
 
 def document(number: int, **changes: Any) -> dict[str, Any]:
-    """A shipped document with keys of its `admission` changed."""
+    """A shipped document with keys of its `admission` changed; nobody has to prove it first."""
     from orchid.engine.document.parse import parse
 
     given = dict(parse((EXAMPLES / f"generation-{number}.yaml").read_bytes(), "yaml"))
     given["admission"] = {**given["admission"], **changes}
+    given["approvals"] = {**given["approvals"], "evidence_required": []}
     return given
 
 
@@ -172,8 +173,11 @@ def edges(made: Any, count: int) -> list[list[str]]:
     return [[row.name, token] for row, token in zip(rows, tokens, strict=True)]
 
 
-def approved(made: Any, queued: int) -> Any:
-    """A proposal for the second generation with another bound of its queue, ready to publish."""
+def approved(made: Any, queued: int, **rollout: Any) -> Any:
+    """A proposal for the second generation with another bound of its queue, ready to publish.
+
+    Keys of its `rollout` may be changed.
+    """
     from policies.services import draft_generation
     from releases.services.binding import bound_digest
     from releases.services.propose import propose, submit
@@ -181,6 +185,7 @@ def approved(made: Any, queued: int) -> Any:
     from releases.states import Choice
 
     changed = document(2, max_queued_teu=queued)
+    changed["rollout"] = {**changed["rollout"], **rollout}
     revision = draft_generation(actor("ana"), made, changed, f"A queue of {queued}")
     number = revision.generation.number
     row = submit(actor("ana"), propose(actor("ana"), made, number, "Measure", "it is measured"))
