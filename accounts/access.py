@@ -30,13 +30,13 @@ GIVE_IDS = "give_%s"
 
 
 @require_safe
-@page(Permission.ADMINISTER)
+@page(Permission.ADMINISTER, reading=True)
 def access(request: HtmxRequest, slug: str) -> HttpResponse:
     return _page(request, slug, {})
 
 
 @require_POST
-@page(Permission.ADMINISTER, step_up=True)
+@page(Permission.ADMINISTER)
 def invite(request: HtmxRequest, slug: str) -> HttpResponse:
     form = InviteForm(request.POST)
     if not form.is_valid():
@@ -48,7 +48,7 @@ def invite(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@page(Permission.ADMINISTER, step_up=True)
+@page(Permission.ADMINISTER)
 def issue(request: HtmxRequest, slug: str) -> HttpResponse:
     """Answers with the token in the page itself: it is shown this once, and in no redirect."""
     form = CredentialForm(request.POST)
@@ -82,7 +82,7 @@ def revoke(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@page(Permission.ADMINISTER, step_up=True)
+@page(Permission.ADMINISTER)
 def rotate(request: HtmxRequest, slug: str) -> HttpResponse:
     """A new token for the same machine, shown this once; the old one counts for the overlap."""
     form = RotateForm(request.POST)
@@ -96,7 +96,7 @@ def rotate(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@page(Permission.ADMINISTER, step_up=True)
+@page(Permission.ADMINISTER)
 def give_role(request: HtmxRequest, slug: str) -> HttpResponse:
     """A role for somebody who has an account, as who came by single sign-on has."""
     form = RoleForm(request.POST, auto_id=GIVE_IDS)
@@ -113,7 +113,7 @@ def give_role(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
-@page(Permission.ADMINISTER, step_up=True)
+@page(Permission.ADMINISTER)
 def take_role(request: HtmxRequest, slug: str) -> HttpResponse:
     form = TakeRoleForm(request.POST)
     if not form.is_valid():

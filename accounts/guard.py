@@ -17,7 +17,17 @@ from accounts.pressed import forget, keep
 from accounts.roles import EVERY_PRODUCT, PERMISSIONS, SYSTEM, Permission
 from controlplane.errors import Forbidden, NotFound
 
-__all__ = ["SYSTEM_ACTOR", "Actor", "Permission", "actor_of", "may", "page", "require", "roles_of"]
+__all__ = [
+    "SYSTEM_ACTOR",
+    "Actor",
+    "Permission",
+    "actor_of",
+    "confirmed",
+    "may",
+    "page",
+    "require",
+    "roles_of",
+]
 
 
 @dataclass(frozen=True)
@@ -37,8 +47,17 @@ class Actor:
         return self.credential.owner if self.credential else self.user
 
 
-#: What moves traffic asks a person to have shown lately who they are. A token is shown each time.
-CONFIRMED = frozenset({Permission.PUBLISH, Permission.ROLLBACK, Permission.EMERGENCY})
+#: What moves traffic, and what lets people and machines in or out, asks a person to have shown
+#: lately who they are. A token is shown each time.
+CONFIRMED = frozenset(
+    {
+        Permission.PUBLISH,
+        Permission.ROLLBACK,
+        Permission.EMERGENCY,
+        Permission.OVERRIDE,
+        Permission.ADMINISTER,
+    }
+)
 NOT_FRESH = "You signed in a while ago. Confirm that it is you; then press the button again."
 SAFE = ("GET", "HEAD")
 
@@ -107,11 +126,22 @@ def may(actor: Actor, permission: Permission, product_slug: str) -> bool:
     return permission in permissions_in(actor, product_slug)
 
 
-def require(actor: Actor, permission: Permission, product_slug: str) -> None:
-    """Raise unless allowed. A product that one may not even see does not exist for one."""
+class ConfirmationNeeded(Forbidden):
+    """They may, once they have shown anew who they are: a page leads to where that is done."""
+
+    title = "Confirm that it is you"
+
+
+def require(
+    actor: Actor, permission: Permission, product_slug: str, *, reading: bool = False
+) -> None:
+    """Raise unless allowed. A product that one may not even see does not exist for one.
+
+    `reading` is for what only shows something: nobody has to confirm for that.
+    """
     if may(actor, permission, product_slug):
-        if permission in CONFIRMED and not actor.is_fresh:
-            raise Forbidden("confirmation_needed", NOT_FRESH)
+        if permission in CONFIRMED and not reading:
+            confirmed(actor)
         return
     if permission is Permission.VIEW:
         raise NotFound("not_found", "No product of that name is open to you.")
@@ -122,12 +152,21 @@ def require(actor: Actor, permission: Permission, product_slug: str) -> None:
     )
 
 
-def page(permission: Permission, step_up: bool = False) -> Callable[..., Any]:
+def confirmed(actor: Actor) -> None:
+    """Raise where a browser's person showed too long ago who they are."""
+    if not actor.is_fresh:
+        raise ConfirmationNeeded("confirmation_needed", NOT_FRESH)
+
+
+def page(
+    permission: Permission, *, step_up: bool = False, reading: bool = False
+) -> Callable[..., Any]:
     """A page's guard: sign in first, then the permission in the product named by `slug`.
 
     Without a slug the permission is asked for every product. The view finds its `Actor` on
-    `request.actor`. What moves traffic, and what else asks to `step_up`, sends somebody who signed
-    in long ago to confirm who they are, and back.
+    `request.actor`. What asks for a permission to be `CONFIRMED`, and what else asks to `step_up`,
+    sends somebody who signed in long ago to confirm who they are, and back; a page that is for
+    `reading` alone doesn't.
     """
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -139,12 +178,15 @@ def page(permission: Permission, step_up: bool = False) -> Callable[..., Any]:
             slug = kwargs.get("slug", EVERY_PRODUCT)
             if slug != EVERY_PRODUCT:
                 require(actor, Permission.VIEW, slug)
-            require(replace(actor, is_fresh=True), permission, slug)
-            asked = step_up or permission in CONFIRMED
-            if asked and not actor.is_fresh and not _is_look(request, step_up):
-                return to_confirm(request)
+            require(actor, permission, slug, reading=True)
+            asked = step_up or (permission in CONFIRMED and not reading)
             request.actor = actor  # type: ignore[attr-defined]
-            answer = view(request, *args, **kwargs)
+            try:
+                if asked and not _is_look(request, step_up):
+                    confirmed(actor)
+                answer = view(request, *args, **kwargs)
+            except ConfirmationNeeded:  # here, or of what this button does in the end
+                return to_confirm(request)
             if request.method not in SAFE:
                 forget(request)
             return answer

@@ -57,7 +57,7 @@ class Webhooks(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """The addresses in force; their paths may be secrets, so they are for owners."""
         product = one_product(request, slug)
-        require(actor_of(request), Permission.ADMINISTER, slug)
+        require(actor_of(request), Permission.ADMINISTER, slug, reading=True)
         rows = Webhook.objects.filter(product=product, ended_at=None)
         return listed(request, rows, WebhookOut, "created_at")
 

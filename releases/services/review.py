@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.guard import SYSTEM_ACTOR, Actor, Permission, require
+from accounts.guard import SYSTEM_ACTOR, Actor, Permission, confirmed, require
 from accounts.models import User
 from controlplane.errors import BadInput, Conflict, Forbidden
 from releases.lifecycle import Change, Move, land
@@ -115,6 +115,8 @@ def _concluded(actor: Actor, proposal: Proposal, decision: Choice) -> Proposal:
         move = Move.REJECT
     elif not still_missing(proposal):
         move = Move.ACCEPT
+        if proposal.publish_at or rollout_rules(proposal).publish == "automatic":
+            confirmed(actor)  # nobody else is asked before it is published
     else:
         return proposal
     return land(proposal, move, actor, lambda row: Change(after=row.revision_digest))

@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.guard import Actor, roles_of
+from accounts.guard import Actor, confirmed, roles_of
 from controlplane.errors import BadInput, Conflict, Forbidden
 from releases.lifecycle import Change, Move, land
 from releases.models import Rollout, StageApproval
@@ -99,6 +99,7 @@ def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
         raise Forbidden("own_proposal", why)
     if role not in roles_of(actor, row.product.slug):
         raise Forbidden("role_not_asked", f"This stage asks for {role}; you are none.")
+    confirmed(actor)  # nothing else is waited for: the next tick goes on
     if not reason:
         raise BadInput("reason_missing", "Say what lets you approve; it stays with the rollout.")
     try:

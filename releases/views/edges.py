@@ -36,7 +36,7 @@ def edges(request: HtmxRequest, slug: str) -> HttpResponse:
     return _edges(request, product_by_slug(slug), {})
 
 
-@page(Permission.ADMINISTER, step_up=True)
+@page(Permission.ADMINISTER)
 @require_POST
 def register(request: HtmxRequest, slug: str) -> HttpResponse:
     """Answers with the token in the page itself: it is shown this once, and in no redirect."""
@@ -54,7 +54,7 @@ def edge(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
     return _edge(request, product_by_slug(slug), name, {})
 
 
-@page(Permission.ADMINISTER, step_up=True)
+@page(Permission.ADMINISTER)
 @require_POST
 def rotate(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
     """A new token, shown in this answer alone."""

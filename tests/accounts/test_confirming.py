@@ -6,10 +6,14 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from accounts.models import AuditEvent
+from accounts.guard import CONFIRMED, SYSTEM_ACTOR
+from accounts.models import AuditEvent, Credential, User
+from accounts.services import grant
 from releases.models import Publication
+from tests.accounts.routes import TABLE, is_page
+from tests.accounts.test_route_matrix import filled, happened, sound
 from tests.people import PASSWORD
-from tests.releases.releases_cast import SLUG, live_product
+from tests.releases.releases_cast import SLUG, edge, live_product
 from tests.releases.releases_cast import cast as releases_people
 
 ROLLBACK = f"/products/{SLUG}/rollback/"
@@ -140,6 +144,77 @@ def test_a_session_over_the_api_is_asked_too(product: Any) -> None:
     assert (stale.status_code, stale.json()["code"]) == (403, "confirmation_needed")
     fresh = browser("dee").post(url, {"reason": "worse"}, "application/json")
     assert fresh.json().get("code") != "confirmation_needed"
+
+
+#: Acts whose permission is asked only once it is known what they are about, which isn't there.
+OF_SOMETHING = (404, 409)
+
+
+def asked_to_confirm(client: Client, route: str) -> bool:
+    """Whether a well-formed request to act leads to a confirmation and to nothing else."""
+    before, path, fields = happened(), filled(route, 1), sound() | {"share": 2, "expected_version": 1}
+    if is_page(route):
+        answer = client.post(path, {name: str(value) for name, value in fields.items()})
+        asked = answer.headers.get("Location", "").startswith("/confirm?")
+    else:
+        answer = client.post(path, fields, "application/json")
+        asked = answer.status_code == 403 and answer.json()["code"] == "confirmation_needed"
+        asked = asked or answer.status_code in OF_SOMETHING
+    return asked and happened() == before
+
+
+def test_every_act_that_needs_a_confirmation_asks_a_stale_session_for_it_by_every_door(
+    product: Any, settings: Settings
+) -> None:
+    """From the table of routes: pages and API alike, so that no new act is forgotten."""
+    ben = User.objects.get(username="ben")
+    grant(SYSTEM_ACTOR, ben, "sre")
+    edge(product, "x")
+    client = browser("ben")
+    settings.CONFIRMED_FOR_S = 0
+    acts = [
+        route
+        for route, (_, need) in TABLE.items()
+        if need is not None and CONFIRMED.intersection(need.permissions)
+    ]
+    assert len(acts) > 40
+    assert [route for route in acts if not asked_to_confirm(client, route)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("edges", {"name": "edge-9"}),
+        ("edges/x/rotate", {"credential": 1, "reason": "due"}),
+        ("edges/x/revoke", {"reason": "stolen"}),
+        ("edges/x/retire", {"reason": "gone", "abandon": True}),
+        ("edges/x/share", {"share": 2, "reason": "big"}),
+        ("invitations", {"email": "kim@example.org", "role": "engineer"}),
+        ("webhooks", {"url": "https://example.org/hook", "kinds": ["breach"]}),
+    ],
+)
+def test_a_session_that_lets_in_or_out_by_the_api_confirms_first(
+    product: Any, settings: Settings, path: str, body: dict[str, Any]
+) -> None:
+    edge(product, "x")
+    body = body | ({"credential": Credential.objects.get().pk} if "credential" in body else {})
+    client, url = browser("ben"), f"/api/v1/products/{SLUG}/{path}"
+    fresh, settings.CONFIRMED_FOR_S = settings.CONFIRMED_FOR_S, 0
+    before = happened()
+    refused = client.post(url, body, "application/json")
+    assert (refused.status_code, refused.json()["code"]) == (403, "confirmation_needed")
+    assert happened() == before
+    settings.CONFIRMED_FOR_S = fresh
+    assert client.post(url, body, "application/json").status_code in (200, 201)
+
+
+def test_what_is_only_shown_to_owners_asks_for_no_confirmation(
+    product: Any, settings: Settings
+) -> None:
+    settings.CONFIRMED_FOR_S, client = 0, browser("ben")
+    of_one = f"/api/v1/products/{SLUG}"
+    for path in (f"/products/{SLUG}/access/", f"{of_one}/invitations", f"{of_one}/webhooks"):
+        assert client.get(path).status_code == 200, path
 
 
 def test_who_may_not_is_told_so_before_being_asked_anything(product: Any) -> None:
