@@ -34,6 +34,11 @@ def marked(fingerprint: str) -> str:
     return MARK + fingerprint.lower()[:KEPT]
 
 
+def is_certificate(shown: str) -> bool:
+    """Whether this stands for a certificate, and isn't the hash of a token."""
+    return shown.startswith(MARK)
+
+
 def fingerprint_of(given: str) -> str | None:
     """The SHA-256 of a certificate's DER form.
 

@@ -29,11 +29,17 @@ class RegisterEdgeForm(forms.Form):
 
 
 class RotateEdgeForm(forms.Form):
-    """A new token; the number of the credential on the page keeps a second click from counting."""
+    """A new token or certificate; the credential's number keeps a second click from counting."""
 
     credential = forms.IntegerField(widget=forms.HiddenInput)
     overlap_s = forms.ChoiceField(
-        choices=OVERLAPS, initial="86400", label="The old token is still good"
+        choices=OVERLAPS, initial="86400", label="What it shows now is still good"
+    )
+    certificate = forms.CharField(
+        required=False,
+        max_length=8000,
+        label="Next client certificate",
+        help_text="Its SHA-256, where a proxy verifies it. Left empty, a token is made.",
     )
     reason = forms.CharField(max_length=400)
 

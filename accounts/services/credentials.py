@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts.certificates import fingerprint_of, marked
 from accounts.guard import Actor, Permission, require
 from accounts.models import Credential, User
 from accounts.roles import MACHINES, PERMISSIONS, Role
@@ -90,6 +91,34 @@ def store_credential(
         data={"kind": kind, "name": name, "owner": owner.username, "prefix": prefix},
     )
     return credential
+
+
+def store_certificate(
+    actor: Actor, certificate: str, *, kind: str, name: str, product_slug: str, owner: User
+) -> Credential:
+    """A credential that is known by a certificate, given whole or as its SHA-256.
+
+    It ends when it is revoked or replaced; whoever verifies it knows its own end. One certificate
+    stands for one machine, for ever: a machine that was shut out can't come back as another.
+    """
+    require(actor, Permission.ADMINISTER, product_slug)
+    fingerprint = fingerprint_of(certificate)
+    if fingerprint is None:
+        raise BadInput("bad_certificate", "Give the SHA-256 fingerprint of the certificate, or it.")
+    known = Credential.objects.filter(token_hash=marked(fingerprint)).first()
+    if known is not None:
+        whom = known.name if known.product_slug == product_slug else "another machine"
+        raise Conflict("certificate_known", f"It stood for {whom} before: give a newer one.")
+    return store_credential(
+        actor,
+        kind=kind,
+        name=name,
+        product_slug=product_slug,
+        owner=owner,
+        expires_at=None,
+        shown=marked(fingerprint),
+        prefix=f"cert {fingerprint[:8]}",
+    )
 
 
 def _sound_scopes(kind: str, scopes: Iterable[str]) -> list[str]:

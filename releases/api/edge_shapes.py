@@ -43,15 +43,23 @@ class AlarmOut(serializers.ModelSerializer[Alarm]):
 
 class NewEdge(serializers.Serializer[Any]):
     name = serializers.RegexField(r"^[A-Za-z0-9._-]{1,80}$")
-    certificate = serializers.CharField(max_length=8000, required=False, default="")
+    certificate = serializers.CharField(
+        max_length=8000, required=False, default="", allow_blank=True
+    )
 
 
 class Rotation(serializers.Serializer[Any]):
-    """`credential` is the one to replace: a repeated request is refused and replaces nothing."""
+    """`credential` is the one to replace: a repeated request is refused and replaces nothing.
+
+    With `certificate`, whole or as its SHA-256, the edge is known by that and no token is made.
+    """
 
     credential = serializers.IntegerField(min_value=1)
     overlap_s = serializers.IntegerField(
         min_value=0, max_value=LONGEST_S, required=False, default=86_400
+    )
+    certificate = serializers.CharField(
+        max_length=8000, required=False, default="", allow_blank=True
     )
     reason = serializers.CharField(max_length=400)
 

@@ -55,7 +55,7 @@ class Alarms(APIView):
 class Rotate(APIView):
     @extend_schema(request=shapes.Rotation, responses={201: shapes.IssuedOut})
     def post(self, request: Request, slug: str, name: str) -> Response:
-        """A new token, in this answer alone; the old one counts until the overlap is over."""
+        """A new token, in this answer alone, or a certificate; the old one counts a while."""
         data = taken(shapes.Rotation, request)
         made = services.rotate_edge(
             actor_of(request),
@@ -63,6 +63,7 @@ class Rotate(APIView):
             data["reason"],
             credential_id=data["credential"],
             overlap=timedelta(seconds=data["overlap_s"]),
+            certificate=data["certificate"],
         )
         return Response(shapes.issued(*made), status=201)
 

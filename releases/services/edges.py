@@ -6,12 +6,11 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.certificates import fingerprint_of, marked
 from accounts.guard import Actor, Permission, require
 from accounts.models import Credential
 from accounts.roles import Role
 from accounts.services import issue_credential, record, revoke_credential
-from accounts.services.credentials import store_credential
+from accounts.services.credentials import store_certificate
 from accounts.services.rotation import rotate_credential
 from controlplane.errors import BadInput, Conflict
 from policies.models import Product
@@ -37,20 +36,10 @@ def register_edge(
     slug = product.slug
     if not certificate:
         return issue_credential(actor, kind=Role.EDGE, name=name, product_slug=slug, owner=owner)
-    fingerprint = fingerprint_of(certificate)
-    if fingerprint is None:
-        raise BadInput("bad_certificate", "Give the SHA-256 fingerprint of the certificate, or it.")
-    credential = store_credential(
-        actor,
-        kind=Role.EDGE,
-        name=name,
-        product_slug=slug,
-        owner=owner,
-        expires_at=None,
-        shown=marked(fingerprint),
-        prefix=f"cert {fingerprint[:8]}",
+    made = store_certificate(
+        actor, certificate, kind=Role.EDGE, name=name, product_slug=slug, owner=owner
     )
-    return credential, ""
+    return made, ""
 
 
 @transaction.atomic
@@ -61,9 +50,11 @@ def rotate_edge(
     *,
     credential_id: int,
     overlap: timedelta = OVERLAP,
+    certificate: str = "",
 ) -> tuple[Credential, str]:
-    """A new token for an edge that goes on; the old one counts until the overlap is over.
+    """A new token, or the next certificate, for an edge that goes on.
 
+    The old one counts until the overlap is over, so that there is no moment without either.
     `credential_id` is the one that is to be replaced: asked twice, the second is refused, so that
     no retry can end the token that the edge still uses.
     """
@@ -72,7 +63,9 @@ def rotate_edge(
     older = edge.credential
     if older.pk != credential_id:
         raise Conflict("credential_over", f"{edge.name} has a newer credential by now.")
-    newer, token = rotate_credential(actor, older.pk, edge.product.slug, overlap, reason)
+    newer, token = rotate_credential(
+        actor, older.pk, edge.product.slug, overlap, reason, certificate
+    )
     edge.credential, edge.former_credential = newer, older
     edge.save(update_fields=["credential", "former_credential"])
     return newer, token

@@ -57,7 +57,7 @@ def edge(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
 @page(Permission.ADMINISTER)
 @require_POST
 def rotate(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
-    """A new token, shown in this answer alone."""
+    """A new token, shown in this answer alone, or the certificate that comes next."""
     product, form = product_by_slug(slug), RotateEdgeForm(request.POST)
     if not form.is_valid():
         return _edge(request, product, name, {"rotate_form": form}, status=400)
@@ -68,6 +68,7 @@ def rotate(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
         data["reason"],
         credential_id=data["credential"],
         overlap=form.overlap,
+        certificate=data["certificate"],
     )
     return _edge(request, product, name, {"issued": issued, "token": token})
 

@@ -26,14 +26,14 @@ class Proxy:
     """Serves an ASGI application to whoever shows a certificate; `shown` are their fingerprints."""
 
     def __init__(self, app: Any, authority: Authority) -> None:
-        self._app, self._authority = app, authority
+        self._app, self.authority = app, authority
         self.shown: list[str] = []
         self._open: list[Any] = []
         self.url = ""
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        own = self._authority.vouches_for("control-plane")
+        own = self.authority.vouches_for("control-plane")
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"https://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(
@@ -45,7 +45,7 @@ class Proxy:
             ws="none",
             ssl_certfile=own.certificate,
             ssl_keyfile=own.key,
-            ssl_ca_certs=str(self._authority.file),
+            ssl_ca_certs=str(self.authority.file),
             ssl_cert_reqs=ssl.CERT_REQUIRED,
         )
         server = uvicorn.Server(config)
