@@ -90,9 +90,14 @@ def _settled(machine: Rig, edge_token: str, acknowledged: Counter[str]) -> list[
 
 
 def _asked_of_what_lives(machine: Rig, ask: Callable[[], bool]) -> Callable[[], bool]:
+    from django.db import OperationalError
+
     def asked() -> bool:
         _unless_lost(machine)
-        return ask()
+        try:
+            return ask()
+        except OperationalError:  # a server that has lost a process begins anew meanwhile
+            return False
 
     return asked
 

@@ -48,13 +48,15 @@ class Story:
         asked = {"generation": drafted["generation"], "title": "Serve cheaper"}
         proposal = self._sure("ana", f"products/{SLUG}/proposals", **asked)
         path = f"proposals/{proposal['id']}"
-        proposal = self._sure("ana", f"{path}/submit")
+        version = proposal["version"]
+        proposal = self._sure("ana", f"{path}/submit", expected_version=version)
         for voter, role in (("ben", "product_owner"), ("dee", "sre")):
             if role in proposal["required"]:
                 bound = self._people.look(voter, path)["bound_digest"]
                 words = {"decision": "approve", "reason": "measured", "bound_digest": bound}
                 self._sure(voter, f"{path}/vote", **words)
-        return Act("publish", lambda: self._people.act("dee", f"{path}/publish"))
+        seen = {"expected_version": self._people.look("dee", path)["version"]}
+        return Act("publish", lambda: self._people.act("dee", f"{path}/publish", **seen))
 
     def _advance(self, rollout: dict[str, Any]) -> Act:
         """Wait for the stage's hold to end; then the worker and a person ask for the next one."""
@@ -66,7 +68,8 @@ class Story:
                 break
             time.sleep(0.1)
         pass_now(rollout["id"])
-        return Act("advance", lambda: self._people.act("dee", f"{path}/advance"))
+        asked = {"expected_version": self._people.look("dee", path)["version"]}
+        return Act("advance", lambda: self._people.act("dee", f"{path}/advance", **asked))
 
     def _move(self, rollout: dict[str, Any], move: str) -> Act:
         path = f"rollouts/{rollout['id']}/{move}"

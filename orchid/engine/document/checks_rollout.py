@@ -5,7 +5,7 @@ from typing import get_args
 from orchid.engine.document.checks_gates import arrivals_in
 from orchid.engine.document.findings import Subject, Told
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.operation import StageKind
+from orchid.engine.document.operation import Covered, StageKind
 from orchid.engine.document.values import duration_text, figure
 from orchid.engine.segments import Where, may_overlap
 from orchid.engine.wall_clock import UnknownZone, zone
@@ -39,6 +39,25 @@ def stage_hold_short(subject: Subject) -> Told:
                 f"{duration_text(stage.hold)} = {figure(seen)}, under the {needed:,} that a "
                 "verdict needs",
             )
+
+
+def stage_without_bound(subject: Subject) -> Told:
+    """A stage that no client sees has no gates of its own, so without a bound it ends by hand."""
+    for i, stage in enumerate(subject.document.rollout.stages):
+        if not stage.is_bounded:
+            yield (
+                f"/rollout/stages/{i}",
+                f"{stage.kind} names no figure that lets it go on, so it waits for a person",
+            )
+
+
+def whole_without_cover(subject: Subject) -> Told:
+    """A rollout of one stage has nothing before the whole that could cover any of it."""
+    rollout = subject.document.rollout
+    missing = [one for one in get_args(Covered) if one not in rollout.before_whole]
+    if missing and len(rollout.stages) > 1:
+        names = ", ".join(one.replace("_", " ") for one in missing)
+        yield "/rollout/before_whole", f"nothing asks for {names} before everybody is served"
 
 
 def stage_shrinks(subject: Subject) -> Told:
@@ -127,6 +146,11 @@ def shadow_without_reserve(subject: Subject) -> Told:
                 f"demand of {figure(load.demand_teu_per_s)} TEU/s leaves nothing of "
                 f"{figure(load.capacity_teu_per_s)} for shadow work",
             )
+
+
+def approvals_without_evidence(subject: Subject) -> Told:
+    if not subject.document.approvals.evidence_required:
+        yield "/approvals/evidence_required", "a proposal can be approved without any evidence"
 
 
 def approvals_of_zero(subject: Subject) -> Told:

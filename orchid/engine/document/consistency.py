@@ -156,6 +156,9 @@ WARNINGS: tuple[Check, ...] = (
     checks_shares.budget_long_window_only,
     checks_shares.budget_under_request,
     checks_rollout.rollout_incomplete,
+    checks_rollout.stage_without_bound,
+    checks_rollout.whole_without_cover,
+    checks_rollout.approvals_without_evidence,
     checks_rollout.stage_hold_short,
     checks_rollout.shadow_without_reserve,
 )

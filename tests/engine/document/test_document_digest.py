@@ -133,7 +133,7 @@ def test_composed_and_decomposed_text_are_one() -> None:
     [
         ("deadline_ms: 1500", "deadline_ms: 1501"),
         ('"0.00016"', '"0.00016000000000001"'),
-        ("{observe: 24h}", "{observe: 23h}"),
+        ("{observe: 24h, ", "{observe: 23h, "),
         ("overload: [stop_shadow, defer_async,", "overload: [defer_async, stop_shadow,"),
     ],
 )

@@ -35,6 +35,24 @@ CASES: dict[str, Case] = {
         {"rollout.stages": [{"canary": 0.5, "hold": "1h"}]},
         {"rollout.stages": [{"canary": 1.0, "hold": "1h"}]},
     ),
+    "stage_without_bound": Case(
+        "/rollout/stages/1",
+        "shadow names no figure that lets it go on",
+        {"rollout.stages.1": {"shadow": "24h"}},
+        {"rollout.stages.1": {"shadow": "24h", "decisions": 1}},
+    ),
+    "whole_without_cover": Case(
+        "/rollout/before_whole",
+        "nothing asks for cold start, drill before everybody is served",
+        {"rollout.before_whole": ["peak"]},
+        {"rollout.before_whole": ["drill", "peak", "cold_start"]},
+    ),
+    "approvals_without_evidence": Case(
+        "/approvals/evidence_required",
+        "without any evidence",
+        {"approvals.evidence_required": []},
+        {"approvals.evidence_required": ["uncertainty"]},
+    ),
     "shadow_without_reserve": Case(
         "/rollout/stages/1",
         "84,030 TEU/s leaves nothing of 84,000 for shadow work",
@@ -50,7 +68,10 @@ CASES: dict[str, Case] = {
     "cycles_of_unknown_length": Case(
         "/rollout/stages/3/cache_cycles",
         "there is no cache_cycle",
-        {"rollout.stages.3": {"canary": 0.01, "hold": "1h", "cache_cycles": 3}},
+        {
+            "rollout.stages.3": {"canary": 0.01, "hold": "1h", "cache_cycles": 3},
+            "rollout.cache_cycle": None,
+        },
         {
             "rollout.stages.3": {"canary": 0.01, "hold": "1h", "cache_cycles": 3},
             "rollout.cache_cycle": "10m",
