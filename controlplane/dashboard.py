@@ -58,8 +58,20 @@ def dashboard(request: HtmxRequest) -> HttpResponse:
         "standings": standings,
         "waiting": sorted(mine, key=lambda item: not item.urgent),
         "may_create": may(actor, Permission.ADMINISTER, EVERY_PRODUCT),
+        "ways_back": ways_back(actor, standings),
     }
     return render_page(request, "controlplane/dashboard.html", "controlplane/_now.html", context)
+
+
+def ways_back(actor: Actor, standings: list[Standings]) -> set[str]:
+    """The products, by slug, that this person may roll back from here."""
+    here = products_with(actor, Permission.ROLLBACK)
+    slugs = {
+        found.product.slug
+        for found in standings
+        if found.live.current and found.live.current.publication.number > 1
+    }
+    return slugs if EVERY_PRODUCT in here else slugs & here
 
 
 def waiting_for(actor: Actor) -> list[Waiting]:

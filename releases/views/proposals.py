@@ -23,7 +23,7 @@ from releases.selectors.trade import read_trade
 from releases.selectors.waiting import in_state, waiting, zones
 from releases.services import propose, publish
 from releases.services.review import vote
-from releases.states import Choice, ProposalState
+from releases.states import OPEN_PROPOSALS, Choice, ProposalState
 from releases.views.checks import checked
 
 
@@ -59,6 +59,7 @@ def proposals(request: HttpRequest, slug: str) -> HttpResponse:
 def proposal(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """The whole case for and against one generation, and the vote."""
     row = found(slug, pk)
+    may_propose = may(request.actor, Permission.PROPOSE, slug)  # type: ignore[attr-defined]
     context = {
         "product": row.product,
         "proposal": row,
@@ -66,7 +67,8 @@ def proposal(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "trade": read_trade(row.trade),
         "card": review_card(row, timezone.now()),
         "recorded": recorded(row),
-        "may_propose": may(request.actor, Permission.PROPOSE, slug),  # type: ignore[attr-defined]
+        "may_propose": may_propose,
+        "may_declare": may_propose and row.state in OPEN_PROPOSALS,
         "waiting": waiting(request.actor, row, timezone.now()),  # type: ignore[attr-defined]
         "zones": zones(),
         "frontier": frontier_plot(

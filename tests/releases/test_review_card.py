@@ -83,9 +83,28 @@ def test_a_card_answers_every_question_with_a_page_that_proves_it(
 
 def test_what_nothing_answers_is_missing_by_name(product: Product) -> None:
     card = card_of(in_review(product))
-    keys = {answer.key for answer in card.missing}
-    assert {"burst", "output", "cost"} <= keys
+    keys = {answer.key: answer.said for answer in card.missing}
+    assert {"burst", "output", "cost", "live_state", "residency"} <= keys.keys()
+    for key, name in {
+        "live_state": "models.*.kv",
+        "residency": "fleet.device_gib",
+        "cancellation": "gates.guardrails",
+        "burst": "Trials takes one",
+    }.items():
+        assert name in keys[key]
     assert {"success", "clocks", "quanta", "stops"}.isdisjoint(keys)
+
+
+def test_who_may_write_the_document_is_led_to_where_it_is_declared(
+    client: Client, product: Product
+) -> None:
+    proposal = in_review(product)
+    declare = f"/generations/{proposal.generation.number}/revise"
+    for name, led in (("ana", True), ("eve", False)):
+        client.force_login(User.objects.get(username=name))
+        page = client.get(f"/products/{product.slug}/proposals/{proposal.pk}/").content.decode()
+        card = page.partition("Review card")[2].partition("Evidence that a policy")[0]
+        assert (declare in card) == led
 
 
 def test_a_contradiction_of_the_document_wants_a_look(product: Product) -> None:

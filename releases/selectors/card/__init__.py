@@ -49,7 +49,7 @@ def refuse_unproven(proposal: Proposal, now: datetime) -> None:
         names = ", ".join(proof.label for proof in blockers)
         raise Conflict(
             "evidence_missing",
-            f"It can’t be approved: missing is {names}. The policy requires it; bring it, or "
-            "reject the proposal.",
+            f"Missing is {names}. The policy in force requires it: without it this is neither "
+            "approved nor published.",
             missing=[{"name": proof.name, "said": proof.said} for proof in blockers],
         )

@@ -53,7 +53,8 @@ def live_state(case: CardCase) -> Answer:
     against = case.told("live_tokens_over_pool", "class_over_live_tokens")
     said = f"At most {limit.per_device:,} live tokens a device, {limit.per_request:,} a request."
     if not held:
-        return missing("live_state", question, f"{said} No KV shape is declared.", links)
+        said += " What a token holds isn’t declared: no model has models.*.kv."
+        return missing("live_state", question, said, links)
     pools = ", ".join(f"{name} {tokens:,}" for name, tokens in sorted(held.items()))
     said += f" The pool of a device holds: {pools}."
     return answered("live_state", question, said, links, against=against)
@@ -65,7 +66,8 @@ def ledger(case: CardCase) -> Answer:
     links = [case.generation("Memory", "memory-head")]
     found = residency(case.document.fleet)
     if found is None:
-        return missing("residency", question, "No device memory is declared.", links)
+        said = "Not declared: fleet.device_gib and the lines of fleet.residency_gib."
+        return missing("residency", question, said, links)
     said = (
         f"{len(found.lines)} lines come to {found.used_gib} of {found.device_gib} GiB"
         f" ({'closed exactly' if found.closes else f'{found.remainder_gib} GiB are open'})."
@@ -78,7 +80,7 @@ def coexist(case: CardCase) -> Answer:
     question = "Can both manifests coexist?"
     links = [
         case.generation("Memory", "memory-head"),
-        case.page("Pools and sequences", "releases:edges"),
+        case.page("Pools and sequences", "releases:reconciliation"),
     ]
     mine, other = case.document.fleet.pool, case.base.fleet.pool if case.base else None
     if case.base is None:
@@ -89,7 +91,7 @@ def coexist(case: CardCase) -> Answer:
     found = residency(case.document.fleet)
     weights = [m.weights_gib for m in case.document.models.values() if m.weights_gib is not None]
     if found is None or not weights:
-        said = "They share a pool, and neither ledger nor weights are declared."
+        said = "They share a pool. Not declared: fleet.residency_gib or models.*.weights_gib."
         return missing("coexist", question, said, links)
     fits = can_coexist(found, sum(weights, start=type(weights[0])(0)))
     said = "They share a pool, and a device holds both." if fits else "They share a pool."

@@ -43,7 +43,8 @@ def segments(case: CardCase) -> Answer:
     question = "Which segments are judged by themselves?"
     links = [case.page("Evidence by segment", "gates:evidence")]
     if not gated:
-        return missing("segments", question, "No segment is gated: only the whole is.", links)
+        said = "Only the whole is judged. Not declared: gates.segments."
+        return missing("segments", question, said, links)
     names = ", ".join(segment.name for segment in gated)
     unknown = [row["name"] for row in case.trade.get("segments", []) if row["after"] is None]
     against = [f"nothing is known of {name}" for name in unknown]

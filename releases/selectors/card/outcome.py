@@ -67,7 +67,9 @@ def cancellation(case: CardCase) -> Answer:
         said += f" A guardrail holds a stage to {bounded.measure.replace('_', ' ')}"
         said += f" ≤ {bounded.max:g}." if bounded.max is not None else "."
     elif not declared:
-        said += " Neither a guardrail nor a model says how long releasing takes."
+        said += (
+            " Not declared: models.*.cancel, or a bound on cancel_to_release in gates.guardrails."
+        )
         return missing("cancellation", question, said, links)
     if declared:
         said += f" Declared for {', '.join(sorted(declared))}."

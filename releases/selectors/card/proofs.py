@@ -1,21 +1,30 @@
 """The evidence that a policy may require: each is there or missing, by its name."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
+from itertools import takewhile
 
+from controlplane.errors import Conflict
 from gates.states import EvidenceKind
 from orchid.engine.calibration.observed import Measure
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.routing import class_route
+from policies.models import Product
 from releases.models import Publication
 from releases.selectors.card.answer import Proof
 from releases.selectors.card.case import CardCase, Link
 from releases.selectors.card.trials import tried
 from releases.selectors.drill import recent_drills
-from releases.states import PublicationKind
+from releases.selectors.proven import target
+from releases.services.issue import latest
+from releases.services.pools import pool_of
+from releases.states import ActivationState, PublicationKind
 
-#: Recoveries that make one that was repeated.
+#: Recoveries that make one that was repeated, and how long ago they may have been: what edges and
+#: pools could do earlier says little of those that are there now.
 REPEATED = 2
+RECOVERED_WITHIN = timedelta(days=30)
 
 Found = tuple[bool, str, list[Link]]
 
@@ -90,12 +99,52 @@ def _serving(document: PolicyDocument) -> set[str]:
 
 
 def _repeated_recovery(case: CardCase) -> Found:
+    """Of late, and to the very pools that a rollback would serve from, now or over this proposal.
+
+    A rollback after a breach shows that edges went back once; only what was rehearsed on purpose
+    shows that they can, so it never is the only one.
+    """
     links = [case.page("Rollback", "releases:rollback")]
-    drilled = sum(fact.passed for fact in recent_drills(case.product, case.now))
-    rolled = Publication.objects.filter(product=case.product, kind=PublicationKind.ROLLBACK)
-    count = drilled + rolled.count()
-    said = f"{drilled} of the last rehearsals passed and {rolled.count()} rollbacks were published."
-    return count >= REPEATED, said, links
+    pools = _ways_back(case.product)
+    if not pools:
+        return True, "Nothing earlier was ever live, so no way back could be rehearsed yet.", links
+    drilled, rolled = _drilled(case, pools), _rolled_back(case, pools)
+    said = (
+        f"In the last {RECOVERED_WITHIN.days} days {_times(drilled, 'rehearsal')} passed and "
+        f"{_times(rolled, 'rollback')} reached edges, to pool {' or '.join(sorted(pools))}."
+    )
+    return drilled > 0 and drilled + rolled >= REPEATED, said, links
+
+
+def _ways_back(product: Product) -> set[str]:
+    """The pools of what a rollback would restore and of what decides now; empty where it can't."""
+    live = latest(product)
+    try:
+        restored = target(product, live) if live else None
+    except Conflict:
+        return set()
+    return {pool_of(digest) for digest in (restored, live and live.incumbent_digest) if digest}
+
+
+def _drilled(case: CardCase, pools: set[str]) -> int:
+    """Rehearsals that passed; where the last one didn't, those before it prove nothing."""
+    since = case.now - RECOVERED_WITHIN
+    recent = [one for one in recent_drills(case.product, case.now) if one.at >= since]
+    of_pools = [one for one in recent if pool_of(one.digest) in pools]
+    return sum(1 for _ in takewhile(lambda one: one.passed, of_pools))
+
+
+def _rolled_back(case: CardCase, pools: set[str]) -> int:
+    since = case.now - RECOVERED_WITHIN
+    made = Publication.objects.filter(product=case.product, kind=PublicationKind.ROLLBACK)
+    ran = made.filter(published_at__gte=since, activations__state=ActivationState.ACTIVE)
+    ran = ran.exclude(activations__state=ActivationState.REFUSED)
+    digests = ran.values_list("pk", "incumbent_digest").distinct()
+    return sum(pool_of(digest) in pools for _, digest in digests)
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _uncertainty(case: CardCase) -> Found:

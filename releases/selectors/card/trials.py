@@ -46,7 +46,10 @@ def burst(case: CardCase) -> Answer:
     links = [case.page("Trials", "ingest:trials")]
     mine = [trial for trial, support in case.trials if support.supports and of_this(case, trial)]
     if not mine:
-        said = "No complete open-loop trial of these manifests was run with long requests."
+        said = (
+            "No complete open-loop trial that names a manifest of this document was run with long "
+            "requests; Trials takes one, with its lengths and manifest declared."
+        )
         return missing("burst", question, said, links)
     lengths = [_fact(trial, Fact.LENGTHS) for trial in mine]
     return answered("burst", question, f"Tried with {'; '.join(lengths)}.", links)
