@@ -1,6 +1,7 @@
 """Back to the last good content in one move that waits for nothing."""
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,6 +13,7 @@ from policies.models import Product
 from releases.lifecycle import Change, Move, allowed, land, lock_product
 from releases.models import Publication, Rollout
 from releases.selectors.proven import deciding, target
+from releases.selectors.segments import concerned
 from releases.services.issue import Serving, issue, latest
 from releases.states import OPEN_ROLLOUTS, PublicationKind
 
@@ -73,7 +75,11 @@ def _restore(
         now=now,
     )
     rollout = _rollout_of(product, current)
-    words = {"publication": publication.number, "left": current.number}
+    words = {
+        "publication": publication.number,
+        "left": current.number,
+        "segments": concerned(product, current.target_digest),
+    }
     if rollout is not None and allowed(rollout, Move.ROLL_BACK):
         land(
             rollout,
@@ -103,7 +109,7 @@ def _rollout_of(product: Product, current: Publication) -> Rollout | None:
 
 
 def _closed(
-    row: Rollout, publication: Publication, reason: str, now: datetime, words: dict[str, int]
+    row: Rollout, publication: Publication, reason: str, now: datetime, words: dict[str, Any]
 ) -> Change:
     return Change(
         columns={"publication": publication, "closed_at": now, "reason": reason},

@@ -20,6 +20,7 @@ from releases.selectors.progress import (
     progress,
     vector_of,
 )
+from releases.selectors.segments import concerned
 from releases.services.issue import Serving, issue
 from releases.states import PublicationKind
 
@@ -102,8 +103,16 @@ def _advanced(row: Rollout, actor: Actor, now: datetime) -> Change:
         for lane in found.lanes
     ]
     change = _published(row, stands, PublicationKind.ADVANCE, actor, "", now)
-    change.data["segments"] = sorted(filter(None, moving))
+    change.data["segments"] = _moved(row, found, moving)
     return change
+
+
+def _moved(row: Rollout, found: Progress, moving: set[str]) -> list[str]:
+    """The rest moves every segment that does not stand apart."""
+    names = {segment.name for segment in document_of(row.candidate_digest).gates.segments}
+    apart = {lane.place.segment for lane in found.lanes}
+    moved = moving | (names - apart if "" in moving else set())
+    return concerned(row.product, row.candidate_digest, moved)
 
 
 def _completed(row: Rollout, now: datetime) -> Change:
@@ -115,7 +124,10 @@ def _completed(row: Rollout, now: datetime) -> Change:
         columns={"closed_at": now},
         before=row.publication.incumbent_digest,
         after=row.candidate_digest,
-        data={"publication": row.publication.number},
+        data={
+            "publication": row.publication.number,
+            "segments": concerned(row.product, row.candidate_digest),
+        },
     )
 
 
@@ -182,5 +194,10 @@ def _published(
         },
         reason=reason,
         after=row.candidate_digest,
-        data={"publication": publication.number, "stage": index, "fraction": fraction},
+        data={
+            "publication": publication.number,
+            "stage": index,
+            "fraction": fraction,
+            "segments": concerned(row.product, row.candidate_digest),
+        },
     )

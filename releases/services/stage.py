@@ -10,6 +10,7 @@ from controlplane.errors import BadInput, Conflict, Forbidden
 from releases.lifecycle import Change, Move, land
 from releases.models import Rollout, StageApproval
 from releases.selectors.progress import Place, Progress, places, progress, refuse_apart, vector_of
+from releases.selectors.segments import concerned
 from releases.services.quorum import why_not_vote
 
 
@@ -137,7 +138,12 @@ def _placed(row: Rollout, segment: str, reason: str, *, held: bool) -> Change:
         columns={"vector": vector_of(stands)},
         reason=reason.strip(),
         after=row.candidate_digest,
-        data={"segment": segment, "stage": stage, "publication": row.publication.number},
+        data={
+            "segment": segment,
+            "segments": concerned(row.product, row.candidate_digest, [segment]),
+            "stage": stage,
+            "publication": row.publication.number,
+        },
     )
 
 
