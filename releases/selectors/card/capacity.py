@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from orchid.engine.calibration.observed import Measure
 from orchid.engine.calibration.standing import Standing as Row
-from orchid.engine.memory import can_coexist, live_tokens_per_device, residency
+from orchid.engine.document.values import decimal_text
+from orchid.engine.memory import live_tokens_per_device, residency
+from orchid.engine.overlap import overlap
 from releases.selectors.card.answer import Answer, answered, missing
 from releases.selectors.card.case import CardCase
 
@@ -88,14 +90,16 @@ def coexist(case: CardCase) -> Answer:
     if mine and mine != other:
         said = f"They needn’t share a device: pool {mine} beside {other or 'the live one'}."
         return answered("coexist", question, said, links)
-    found = residency(case.document.fleet)
-    weights = [m.weights_gib for m in case.document.models.values() if m.weights_gib is not None]
-    if found is None or not weights:
-        said = "They share a pool. Not declared: fleet.residency_gib or models.*.weights_gib."
+    found = overlap(case.document, [case.base])
+    if found is None:
+        said = "They share a pool. Not declared: fleet.residency_gib."
         return missing("coexist", question, said, links)
-    fits = can_coexist(found, sum(weights, start=type(weights[0])(0)))
-    said = "They share a pool, and a device holds both." if fits else "They share a pool."
-    against = [] if fits else ["a device can’t hold both versions"]
+    if found.unknown:
+        names = ", ".join(f"models.{route}.weights_gib" for route in found.unknown)
+        return missing("coexist", question, f"They share a pool. Not declared: {names}.", links)
+    needed, has = decimal_text(found.needed_gib), decimal_text(found.ledger.device_gib)
+    said = f"They share a pool, where a device would hold {needed} of {has} GiB."
+    against = [] if found.fits else ["a device can’t hold both versions"]
     return answered("coexist", question, said, links, against=against)
 
 
