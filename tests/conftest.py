@@ -9,17 +9,20 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import django
+import django.conf
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from hypothesis import HealthCheck, settings
 
 from orchid.cli.embedded import database
 from orchid.cli.embedded.postgres import Cluster, wait_until
 from orchid.cli.embedded.process import end, spawn
+from tests import migrated
 from tests.unmanaged import empty_unmanaged
 
 # An xdist worker inherits the address its controller chose, and must not take it for an operator's.
@@ -43,6 +46,8 @@ choose_environment()
 django.setup()
 # An xdist worker would load the settings by this name before it has an address of its own.
 os.environ.pop("DJANGO_SETTINGS_MODULE")
+# Slow hashing is tested by nobody and waited for by everybody.
+django.conf.settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # How long a machine takes for an example says nothing of the example; it fails busy machines alone.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -53,22 +58,43 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(place, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[None]:
-    """A running PostgreSQL with the roles of the product."""
-    if external:
-        yield
-        return
-    cluster.prepare()
+@contextmanager
+def running() -> Iterator[None]:
     child = cluster.child()
     process = spawn(child, place / "postgres.log")
     try:
         wait_until(cluster.is_ready, child.ready_within_s, "The test database does not start.")
-        database.provision(cluster)
-        database.psql(cluster, f"ALTER ROLE {database.OWNER} CREATEDB")
         yield
     finally:
         end(process, child)
+
+
+def make() -> None:
+    """The roles of the product, and a database with its tables that test databases begin as."""
+    cluster.prepare()
+    with running():
+        database.provision(cluster)
+        database.psql(cluster, f"ALTER ROLE {database.OWNER} CREATEDB")
+        database.psql(cluster, f"CREATE DATABASE {migrated.TEMPLATE} OWNER {database.OWNER}")
+        named = connection.settings_dict["NAME"]
+        connection.settings_dict["NAME"] = migrated.TEMPLATE
+        call_command("migrate", verbosity=0, interactive=False, run_syncdb=True)
+        connection.close()
+        connection.settings_dict["NAME"] = named
+
+
+@pytest.fixture(scope="session")
+def server(django_db_blocker: Any) -> Iterator[None]:
+    """A running PostgreSQL with the roles of the product."""
+    if external:
+        yield
+        return
+    with django_db_blocker.unblock():
+        migrated.restore(cluster, make)
+    connection.settings_dict["TEST"]["TEMPLATE"] = migrated.TEMPLATE
+    cluster.prepare()
+    with running():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,6 @@ from tests.people import Cast, cast_in
 
 
 @pytest.fixture(autouse=True)
-def quick_passwords(settings: Any) -> None:
-    """Slow hashing is tested by nobody and waited for by everybody."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture(autouse=True)
 def keys_folder(settings: Any, tmp_path: Path) -> Path:
     """The signed head beside the keys is that of one database, and each test has its own."""
     settings.KEYS_DIR = tmp_path / "keys"
@@ -20,5 +14,5 @@ def keys_folder(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cast(quick_passwords: None, db: None) -> Cast:
+def cast(db: None) -> Cast:
     return cast_in()
