@@ -13,6 +13,9 @@ PHOENIX := .venv-phoenix/.installed
 LOCKS := --universal --generate-hashes --python-version 3.11 --no-header --quiet
 export ORCHID_VAR ?= var
 export PYTHON
+# Tests, the demo and the measurements start many processes, and to compile every module anew is half
+# of a start. Where the machine forbids Python to keep what it compiled, this checkout allows it.
+unexport PYTHONDONTWRITEBYTECODE
 # By name, for ORCHID_VAR may hold what is not ours.
 STORED := postgres postgres.unfinished run log secrets keys edge triton mail
 
