@@ -7,6 +7,7 @@ import pytest
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import Grant, User
+from ingest.services.servers import clients, observing, polling, registering
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.histogram import bucket_of
 from policies.models import Product
@@ -67,6 +68,17 @@ def otel(product: Product, ana: User) -> Sender:
 @pytest.fixture
 def ci(product: Product, ana: User) -> Sender:
     return Sender(token("ci", ana))
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For checks of servers on a busy machine, where how fast they answer says nothing of them."""
+    for name, seconds in (("CONNECT_S", 15.0), ("ANSWER_S", 30.0), ("WARM_UP_S", 30.0)):
+        monkeypatch.setattr(clients, name, seconds)
+    for name, seconds in (("CONNECT_S", 15.0), ("ANSWER_S", 30.0)):
+        monkeypatch.setattr(observing, name, seconds)
+    for module in (polling, registering):
+        monkeypatch.setattr(module, "CHECK_S", 120.0)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from accounts.models import User
 from ingest.models import ClientCall, EngineAttempt, TritonServer
 from ingest.selectors.servers import Counted, counted
 from ingest.services import servers
-from ingest.services.servers import clients, observing, polling
 from ingest.services.servers.clients import WARM_UP_ID
 from orchid.cli.triton.state import ServerState
 from policies.models import Product
@@ -119,16 +118,6 @@ def agree(attempts: list[EngineAttempt], found: Counted, run: str) -> None:
     # Whoever left while it was computed has been answered, as the server counts.
     assert calls["premium"]["deadline"] + calls["premium"]["cancelled"] == DEADLINES + CANCELLED
     assert ours["premium"] + failed["premium"] == 20 + DEADLINES + CANCELLED
-
-
-@pytest.fixture
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a busy machine needs: nothing here is about how fast a server answers."""
-    for name, seconds in (("CONNECT_S", 15.0), ("ANSWER_S", 30.0), ("WARM_UP_S", 30.0)):
-        monkeypatch.setattr(clients, name, seconds)
-    for name, seconds in (("CONNECT_S", 15.0), ("ANSWER_S", 30.0)):
-        monkeypatch.setattr(observing, name, seconds)
-    monkeypatch.setattr(polling, "CHECK_S", 120.0)
 
 
 @pytest.mark.usefixtures("patience")

@@ -1,11 +1,12 @@
 """Counters that begin again: a restart of the server, or one model that was loaded again."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from ingest.models import CounterSample, ServerChange, Source, TritonServer
 from ingest.selectors.servers import counted
+from ingest.services.servers import clients
 from ingest.services.servers.restarts import Restart, restarts
 from orchid.formats.engine_metrics import EngineFigure
 from tests.ingest.servers.checking import checked
@@ -74,8 +75,15 @@ def counts(triton: Triton, value: int) -> None:
     triton.ended("compact", success=value)
 
 
-def test_100_160_5_25_grew_by_85_with_one_restart(polled: TritonServer, triton: Triton) -> None:
-    TritonServer.objects.filter(pk=polled.pk).update(warm_up="off")
+#: Any moment, and one from which the checks go over a minute, a day, a month and a year.
+MOMENTS = [None, datetime(2025, 12, 31, 23, 58, 59, 999_999, UTC)]
+
+
+@pytest.mark.parametrize("at", MOMENTS)
+def test_100_160_5_25_grew_by_85_with_one_restart(
+    polled: TritonServer, triton: Triton, at: datetime | None
+) -> None:
+    TritonServer.objects.filter(pk=polled.pk).update(warm_up="off", checked_at=at)
     runs = []
     for value in (100, 160, 5, 25):
         counts(triton, value)
@@ -87,6 +95,25 @@ def test_100_160_5_25_grew_by_85_with_one_restart(polled: TritonServer, triton: 
     assert (found.restarts, found.resets) == (1, 0)
     assert [run.server_run for run in Source.objects.order_by("pk")] == [runs[0], runs[2]]
     assert ServerChange.objects.filter(why="The server has started again.").count() == 1
+
+
+def test_what_was_counted_before_the_first_answer_is_nobodys_growth(
+    polled: TritonServer, triton: Triton, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check that got no answer knows of no 100, and the server did all of it before the 160."""
+    TritonServer.objects.filter(pk=polled.pk).update(warm_up="off")
+    with monkeypatch.context() as hasty:
+        hasty.setattr(clients, "ANSWER_S", 0.2)
+        triton.takes_s = 1.0
+        counts(triton, 100)
+        assert checked(polled).state == "unreachable"
+    triton.takes_s = 0.0
+    for value in (160, 5, 25):
+        counts(triton, value)
+        checked(polled)
+    found = counted(TritonServer.objects.get(pk=polled.pk))
+    by_name = {one.name: one for one in found.figures}
+    assert (by_name["full"].answered, by_name["full"].resets) == (25, 1)
 
 
 def test_one_model_that_was_loaded_again_is_told_from_a_restart(
