@@ -19,8 +19,9 @@ from accounts.forms import (
     RotateForm,
     TakeRoleForm,
 )
-from accounts.guard import Permission, page
+from accounts.guard import Permission, may, page
 from accounts.models import User
+from accounts.roles import EVERY_PRODUCT
 from accounts.services.rotation import rotate_credential
 from controlplane.errors import BadInput
 from controlplane.web import HtmxRequest, render_page
@@ -137,6 +138,7 @@ def _page(
         "credential_form": CredentialForm(),
         "role_form": RoleForm(auto_id=GIVE_IDS),
         "now": timezone.now(),
+        "may_reset": may(request.actor, Permission.ADMINISTER, EVERY_PRODUCT),
         **extra,
     }
     return render_page(request, "accounts/access.html", None, context, status=status)

@@ -39,6 +39,10 @@ class CredentialForm(forms.Form):
     )
 
 
+class ReasonForm(forms.Form):
+    reason = forms.CharField(max_length=400)
+
+
 class RevokeForm(forms.Form):
     credential = forms.IntegerField(widget=forms.HiddenInput)
     reason = forms.CharField(max_length=400)

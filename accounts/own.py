@@ -24,6 +24,7 @@ from accounts.heard import note
 from accounts.pressed import kept
 from accounts.second_factor import lacks_factor
 from accounts.services import record
+from accounts.session_rules import ended, sessions_of
 from controlplane.errors import Conflict, NotFound
 from controlplane.web import HtmxRequest, render_page
 
@@ -54,9 +55,11 @@ class NewPassword(auth.PasswordChangeView):
 
     @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
+        # Now: this session gets a new key by the change.
+        others = list(sessions_of(form.user, but=self.request.session.session_key))
         answer = super().form_valid(form)
         UserSession.objects.create_from_request(self.request)
-        note(self.request.user, "password.changed")
+        note(self.request.user, "password.changed", sessions_ended=ended(others))
         messages.success(self.request, "Your password is changed; your other sessions have ended.")
         return answer
 
@@ -65,15 +68,14 @@ class NewPassword(auth.PasswordChangeView):
 @login_required
 def end_sessions(request: HtmxRequest) -> HttpResponse:
     """End all of one's sessions but this one, or one of them."""
-    rows = UserSession.objects.filter(user=request.user)
-    rows = rows.exclude(session_key=request.session.session_key)
+    rows = sessions_of(request.user, but=request.session.session_key)
     one = request.POST.get("session", "")
     if one.isdecimal() and len(one) < 19:
         rows = rows.filter(pk=int(one))
-    ended = [row.end() for row in rows]
-    if ended:
-        note(request.user, "session.ended", count=len(ended))
-    messages.success(request, f"Ended: {len(ended)}.")
+    count = ended(rows)
+    if count:
+        note(request.user, "session.ended", count=count)
+    messages.success(request, f"Ended: {count}.")
     return redirect("accounts:account")
 
 

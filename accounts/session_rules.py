@@ -1,14 +1,22 @@
 """A session ends when nobody used it for a while, and after a day's work whoever uses it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
 from accounts.freshness import SEEN_AT, SIGNED_IN_AT, stamp
+from accounts.guard import SYSTEM_ACTOR
+from accounts.models import User
+from accounts.services import record
 
 #: A session is written this often at most, in seconds, to know when it was last used.
 GRAIN_S = 60
@@ -29,13 +37,54 @@ class SessionRules:
         now, session = time.time(), request.session
         if SIGNED_IN_AT not in session:
             stamp(session)
-        elif is_over(session[SIGNED_IN_AT], session[SEEN_AT], now):
+        elif why := over_by(session[SIGNED_IN_AT], session[SEEN_AT], now):
+            end(request.user, session.session_key, why)  # type: ignore[arg-type]
             logout(request)
             messages.info(request, "Your session has ended. Sign in again to go on.")
         elif now - session[SEEN_AT] > GRAIN_S:
             session[SEEN_AT] = now
 
 
-def is_over(signed_in_at: float, seen_at: float, now: float) -> bool:
-    too_old = now - signed_in_at > settings.SESSION_COOKIE_AGE
-    return too_old or now - seen_at > settings.SESSION_IDLE_S
+def over_by(signed_in_at: float, seen_at: float, now: float) -> str:
+    """The rule that a session is over by: `age` or `idle`; empty while it goes on."""
+    if now - signed_in_at > settings.SESSION_COOKIE_AGE:
+        return "age"
+    return "idle" if now - seen_at > settings.SESSION_IDLE_S else ""
+
+
+@transaction.atomic
+def end(user: User, key: str | None, why: str) -> None:
+    """End a session by a rule; of several requests at once one says so in the trail."""
+    UserSession.objects.filter(session_key=key).delete()
+    ended, _ = Session.objects.filter(session_key=key).delete()
+    if ended:
+        about = ("user", user.username)
+        record(SYSTEM_ACTOR, "session.expired", obj=about, data={"by": why})
+
+
+def sessions_of(user: User, but: str | None = None) -> QuerySet[UserSession]:
+    """The sessions that somebody has, or all but the one of this key."""
+    rows: QuerySet[UserSession] = UserSession.objects.filter(user=user)
+    return rows.exclude(session_key=but) if but else rows
+
+
+def ended(sessions: Iterable[UserSession]) -> int:
+    """How many there were; they are over at once."""
+    return len([session.end() for session in list(sessions)])
+
+
+def end_forgotten() -> int:
+    """End the sessions that are over and that nobody came back to, so that the trail has them too.
+
+    Returns how many ended. What was begun and never signed in goes without a word.
+    """
+    now, count = time.time(), 0
+    known = {one.session_key: one.user for one in UserSession.objects.select_related("user")}
+    for row in Session.objects.filter(session_key__in=known).iterator():
+        said = row.get_decoded()
+        signed_in_at, seen_at = said.get(SIGNED_IN_AT, 0.0), said.get(SEEN_AT, 0.0)
+        if why := over_by(signed_in_at, seen_at, now):
+            end(known[row.session_key], row.session_key, why)
+            count += 1
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()
+    return count

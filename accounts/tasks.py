@@ -6,7 +6,7 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
-from accounts import sign_in
+from accounts import session_rules, sign_in
 from accounts.models import IdempotentAnswer
 from accounts.services import seal_audit as seal
 
@@ -30,8 +30,14 @@ def forget_failures() -> int:
     return sign_in.forget_failures()
 
 
+@shared_task(name="accounts.end_sessions")
+def end_sessions() -> int:
+    return session_rules.end_forgotten()
+
+
 BEAT: dict[str, dict[str, Any]] = {
     "seal-audit": {"task": "accounts.seal_audit", "schedule": 1.0},
     "forget-answers": {"task": "accounts.forget_answers", "schedule": 3600.0},
     "forget-failures": {"task": "accounts.forget_failures", "schedule": 900.0},
+    "end-sessions": {"task": "accounts.end_sessions", "schedule": 900.0},
 }

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts import access, own, trail, views
+from accounts import access, own, people, trail, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -23,6 +23,7 @@ urlpatterns = [
     path("account/password", own.NewPassword.as_view(), name="password"),
     path("account/sessions/end", own.end_sessions, name="end_sessions"),
     path("account/providers/<slug:provider>/unlink", own.unlink, name="unlink"),
+    path("people/<str:name>/factors", people.factors, name="factors_of"),
     path("audit/", trail.audit, name="audit"),
     path("audit/verify", trail.verify, name="audit_verify"),
     path("audit/export.jsonl", trail.export, {"form": "jsonl"}, name="audit_export"),

@@ -19,6 +19,7 @@ from accounts import invitations
 from accounts.forms import JoinForm
 from accounts.heard import note
 from accounts.models import Invitation, User
+from accounts.session_rules import ended, sessions_of
 from accounts.sign_in import SignInForm
 from controlplane.errors import Problem
 from controlplane.web import HtmxRequest, render_page
@@ -72,7 +73,7 @@ class ResetConfirm(auth.PasswordResetConfirmView):
         answer = super().form_valid(form)
         user = form.user
         prove_address(user)
-        note(user, "password.reset")
+        note(user, "password.reset", sessions_ended=ended(sessions_of(user)))
         return answer
 
 

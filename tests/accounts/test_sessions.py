@@ -1,14 +1,19 @@
 """How long a session lasts, which ones somebody has, and what ends them."""
 
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from allauth.usersessions.models import UserSession
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AuditEvent
+from accounts.tasks import end_sessions
 from tests.people import PASSWORD, Cast
 
 CHANGED = {"old_password": PASSWORD, "new_password1": "quite-another-one"}
@@ -51,6 +56,30 @@ def test_a_session_ends_by_idleness_and_by_age(
     assert is_in(client) is stays
     if not stays:
         assert "Your session has ended" in answer.content.decode()
+        [row] = AuditEvent.objects.filter(action="session.expired")
+        why = "idle" if "seen_at" in ago else "age"
+        assert (row.actor, row.object_id, row.data) == ("orchid", "ana", {"by": why})
+
+
+def test_a_session_that_nobody_comes_back_to_is_ended_and_told_once(cast: Cast) -> None:
+    gone, used, left = signed_in("ana"), signed_in("ben"), signed_in("eve")
+    moved(gone, seen_at=7300)
+    left.post("/logout")
+    key = gone.session.session_key
+    assert (end_sessions(), end_sessions()) == (1, 0)
+    rows = AuditEvent.objects.filter(action="session.expired")
+    assert [row.object_id for row in rows] == ["ana"]
+    assert not Session.objects.filter(session_key=key).exists()
+    assert (is_in(gone), is_in(used)) == (False, True)
+    assert rows.count() == 1
+
+
+def test_what_was_begun_and_never_signed_in_is_forgotten(cast: Cast) -> None:
+    begun = SessionStore()
+    begun.save()
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert end_sessions() == 0
+    assert not Session.objects.exists()
 
 
 def test_use_keeps_a_session_from_idling(cast: Cast) -> None:
@@ -64,7 +93,8 @@ def test_a_new_password_ends_every_other_session(cast: Cast) -> None:
     here, there = signed_in("ana"), signed_in("ana", "another")
     assert here.post("/account/password", CHANGED).headers["Location"] == "/account/"
     assert (is_in(here), is_in(there)) == (True, False)
-    assert AuditEvent.objects.filter(actor="ana", action="password.changed").exists()
+    row = AuditEvent.objects.get(actor="ana", action="password.changed")
+    assert row.data == {"sessions_ended": 1}
     shown = here.get("/account/").context["sessions"]
     assert [one.session_key for one in shown] == [here.session.session_key]
 

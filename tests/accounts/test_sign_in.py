@@ -7,7 +7,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import FailedSignIn
+from accounts.models import AuditEvent, FailedSignIn
 from accounts.tasks import forget_failures
 from accounts.views import prove_address
 from tests.people import PASSWORD, Cast
@@ -48,7 +48,8 @@ def test_signing_out_takes_a_form_and_no_link(cast: Cast) -> None:
 
 
 def test_a_forgotten_password_is_replaced_by_mail_once(cast: Cast) -> None:
-    client = Client()
+    client, before = Client(), Client()
+    before.post("/login", {"username": "ana", "password": PASSWORD})
     client.post("/password-reset", {"email": "ana@example.org"})
     link = re.search(r"http://testserver(\S+)", str(mail.outbox[0].body))
     assert link
@@ -58,6 +59,8 @@ def test_a_forgotten_password_is_replaced_by_mail_once(cast: Cast) -> None:
     assert Client().login(username="ana", password="quite-another-one")
     assert "used up" in Client().get(link[1], follow=True).content.decode()
     assert EmailAddress.objects.get(user=cast.ana).verified
+    assert before.get("/account/").status_code == 302
+    assert AuditEvent.objects.get(action="password.reset").data == {"sessions_ended": 1}
 
 
 def test_an_address_is_proved_for_one_account_alone(cast: Cast) -> None:
