@@ -217,7 +217,10 @@ def _page_of(request: HttpRequest) -> str:
     """This page, or the one of ours that sent a form; the dashboard when that isn't told."""
     if request.method in SAFE:
         return request.get_full_path()
-    sender = urlsplit(request.headers.get("Referer", ""))
+    try:
+        sender = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:
+        return reverse("hall:dashboard")
     if sender.netloc != request.get_host() or not sender.path.startswith("/"):
         return reverse("hall:dashboard")
     return sender.path + (f"?{sender.query}" if sender.query else "")

@@ -32,8 +32,9 @@ def idempotent(handler: Handler) -> Handler:
         key = request.headers.get("Idempotency-Key", "").strip()
         if not key:
             return handler(view, request, *args, **kwargs)
-        if len(key) > LONGEST_KEY:
-            raise BadInput("bad_idempotency_key", f"The key has at most {LONGEST_KEY} characters.")
+        if len(key) > LONGEST_KEY or not key.isprintable():
+            said = f"The key has at most {LONGEST_KEY} characters, all of them visible."
+            raise BadInput("bad_idempotency_key", said)
         with transaction.atomic():
             claim, first = _claim(request, key)
             if not first:

@@ -19,7 +19,7 @@ from controlplane.celery import app as celery_app
 django_application = get_asgi_application()
 
 # These read Django's settings, so they are imported when those are there.
-from controlplane.bodies import BoundedBodies  # noqa: E402
+from controlplane.bodies import BoundedBodies, Utf8Text  # noqa: E402
 from ingest.edge_asgi import TelemetryEntry  # noqa: E402
 from releases.edge_asgi import create_app  # noqa: E402
 from releases.edge_store import conninfo  # noqa: E402
@@ -40,6 +40,6 @@ async def lifespan(_: Starlette) -> AsyncIterator[None]:
 
 application = Starlette(
     routes=[Mount("/edge", app=edges), *telemetry.routes(), Mount("/", app=django)],
-    middleware=[Middleware(BoundedBodies)],
+    middleware=[Middleware(BoundedBodies), Middleware(Utf8Text)],
     lifespan=lifespan,
 )

@@ -40,15 +40,21 @@ class RequestIdentity:
 
 
 class SoundAddress:
-    """Refuse a NUL in an address: no name of ours has one, and the database takes none."""
+    """Refuse a NUL in an address or a cookie: nothing of ours has one, and the database takes none.
+
+    A cookie can write one as an escape.
+    """
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         query = unquote_to_bytes(request.META.get("QUERY_STRING", ""))
-        if b"\x00" in query or "\x00" in request.path_info:
-            problem = errors.BadInput("bad_address", "An address holds no NUL character.")
+        cookies = "".join(request.COOKIES.values())
+        if b"\x00" in query or "\x00" in request.path_info + cookies:
+            problem = errors.BadInput(
+                "bad_address", "An address holds no NUL character, nor does a cookie."
+            )
             return JsonResponse(
                 errors.problem_body(problem, request.path),
                 status=problem.status,

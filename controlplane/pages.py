@@ -6,6 +6,7 @@ import sys
 from django.http import HttpRequest, HttpResponse
 
 from controlplane.errors import (
+    BadInput,
     Forbidden,
     NotFound,
     Problem,
@@ -17,6 +18,15 @@ from controlplane.errors import (
 )
 
 logger = logging.getLogger(__name__)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What Django itself can't read: another host's name, parts without end, too many fields."""
+    problem = BadInput(
+        "bad_request",
+        "Its address, its encoding or its fields can't be read. Go back, reload and send it again.",
+    )
+    return respond(request, problem) if is_machine(request) else standing_alone(problem)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

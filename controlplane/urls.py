@@ -10,6 +10,7 @@ from ingest import api_urls as ingest_api
 from policies import api_urls as policies_api
 from releases import api_urls as releases_api
 
+handler400 = "controlplane.pages.bad_request"
 handler403 = "controlplane.pages.forbidden"
 handler404 = "controlplane.pages.not_found"
 handler500 = "controlplane.pages.server_error"
