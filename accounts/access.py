@@ -44,8 +44,8 @@ def invite(request: HtmxRequest, slug: str) -> HttpResponse:
         return _page(request, slug, {"invite_form": form}, status=400)
     made, secret = invitations.invite(request.actor, product_slug=slug, **form.cleaned_data)
     link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
-    invitations.send_link(made, link)
-    return _page(request, slug, {"invited": made, "link": link})
+    mailed = invitations.send_link(made, link)
+    return _page(request, slug, {"invited": made, "link": link, "mailed": mailed})
 
 
 @require_POST

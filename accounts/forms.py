@@ -10,7 +10,7 @@ CI_SCOPES = sorted(PERMISSIONS[Role.CI])
 
 
 class InviteForm(forms.Form):
-    email = forms.EmailField(label="E-mail")
+    email = forms.EmailField(label="E-mail", max_length=254)
     role = forms.ChoiceField(choices=ROLE_CHOICES_OF_PEOPLE)
 
 

@@ -1,7 +1,10 @@
 """A role promised by a link: made by an owner, taken up once by whoever holds the link."""
 
+import logging
 import secrets
 from datetime import timedelta
+from email.errors import MessageError
+from smtplib import SMTPException
 
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
@@ -17,6 +20,7 @@ from accounts.roles import PEOPLE
 from accounts.services import record, token_hash
 from controlplane.errors import BadInput, Conflict, NotFound
 
+logger = logging.getLogger(__name__)
 VALID_FOR = timedelta(days=7)
 
 
@@ -47,13 +51,18 @@ def invite(actor: Actor, *, email: str, role: str, product_slug: str) -> tuple[I
     return invitation, secret
 
 
-def send_link(invitation: Invitation, link: str) -> None:
-    """Mail the link to whom it is for."""
+def send_link(invitation: Invitation, link: str) -> bool:
+    """Mail the link to whom it is for. Whether a server took it: who invites has the link too."""
     text = render_to_string(
         "accounts/invitation_email.txt", {"invitation": invitation, "link": link}
     )
     subject = f"Orchid: your role in {invitation.product_slug}"
-    send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [invitation.email])
+    try:
+        send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [invitation.email])
+    except (SMTPException, OSError, ValueError, MessageError):  # ours, or theirs, is no address
+        logger.exception("the mail of invitation %s was not sent", invitation.pk)
+        return False
+    return True
 
 
 def opened(secret: str, *, lock: bool = False) -> Invitation:

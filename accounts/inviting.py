@@ -19,7 +19,7 @@ from accounts.roles import PEOPLE
 
 
 class NewInvitation(serializers.Serializer[Any]):
-    email = serializers.EmailField()
+    email = serializers.EmailField(max_length=254)
     role = serializers.ChoiceField(choices=sorted(PEOPLE))
 
 
@@ -41,12 +41,13 @@ class InvitationOut(serializers.ModelSerializer[Invitation]):
 
 
 class InvitedOut(InvitationOut):
-    """`link` is in this answer and in the mail alone."""
+    """`link` is in this answer and in the mail alone, which `mailed` says a server took."""
 
     link = serializers.URLField()
+    mailed = serializers.BooleanField()
 
     class Meta(InvitationOut.Meta):
-        fields = (*InvitationOut.Meta.fields, "link")
+        fields = (*InvitationOut.Meta.fields, "link", "mailed")
 
 
 class Invitations(APIView):
@@ -67,5 +68,6 @@ class Invitations(APIView):
         made, secret = invitations.invite(actor, product_slug=slug, **wanted.validated_data)
         made.refresh_from_db()  # the database says when
         link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
-        invitations.send_link(made, link)
-        return Response({**InvitationOut(made).data, "link": link}, status=201)
+        mailed = invitations.send_link(made, link)
+        told = {**InvitationOut(made).data, "link": link, "mailed": mailed}
+        return Response(told, status=201)

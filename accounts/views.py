@@ -96,7 +96,7 @@ def invitation(request: HtmxRequest, secret: str) -> HttpResponse:
     found = invitations.opened(secret)
     if request.user.is_authenticated:
         return _accept(request, secret, found)
-    form = JoinForm(request.POST or None)
+    form = JoinForm(request.POST if request.method == "POST" else None)
     problem = None
     if form.is_valid():
         try:
