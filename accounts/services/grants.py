@@ -33,12 +33,12 @@ def revoke_grant(actor: Actor, grant_id: int, product_slug: str, reason: str) ->
 
     A role in every product is taken back by somebody who administers every product.
     """
-    rows = Grant.objects.select_for_update(of=("self",)).select_related("user")
-    found = rows.filter(pk=grant_id, product_slug__in=[product_slug, EVERY_PRODUCT]).first()
+    rows = _locked(product_slug)
+    found = next((row for row in rows if row.pk == grant_id), None)
     if found is None:
         raise NotFound("not_found", f"{product_slug} has no such role of a person.")
     require(actor, Permission.ADMINISTER, found.product_slug)
-    _refuse_last_owner(found)
+    _refuse_last_owner(found, rows)
     found.delete()
     record(
         actor,
@@ -51,13 +51,19 @@ def revoke_grant(actor: Actor, grant_id: int, product_slug: str, reason: str) ->
     return found
 
 
-def _refuse_last_owner(grant: Grant) -> None:
-    """Two who take each other's role at once: the second waits for the first, and is refused."""
+def _locked(product_slug: str) -> list[Grant]:
+    """Every role that counts in the product, locked in one order.
+
+    Of two who take each other's role at once, the second waits for the first and is refused.
+    """
+    rows = Grant.objects.select_for_update(of=("self",)).select_related("user")
+    return list(rows.filter(product_slug__in=[product_slug, EVERY_PRODUCT]).order_by("pk"))
+
+
+def _refuse_last_owner(grant: Grant, rows: list[Grant]) -> None:
     if grant.role != Role.PRODUCT_OWNER:
         return
     slugs = {grant.product_slug, EVERY_PRODUCT}
-    owners = Grant.objects.select_for_update(of=("self",)).filter(
-        role=Role.PRODUCT_OWNER, product_slug__in=slugs, user__is_active=True
-    )
-    if not [row for row in owners.order_by("pk") if row.pk != grant.pk]:
+    owners = (row for row in rows if row.role == grant.role and row.product_slug in slugs)
+    if not any(row.user.is_active and row.pk != grant.pk for row in owners):
         raise Conflict("last_owner", "Nobody else could give roles here. Make another owner first.")

@@ -6,8 +6,10 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.guard import Actor, Permission, require
+from accounts.guard import Actor, Permission, products_with, require
+from accounts.roles import EVERY_PRODUCT
 from controlplane.errors import NotFound, Problem
+from policies.models import Product
 from releases.models import Proposal
 from releases.services.propose import submit, withdraw
 from releases.services.publish import publish
@@ -29,7 +31,22 @@ class Outcome:
 
 def move_each(actor: Actor, moves: list[Mapping[str, Any]]) -> list[Outcome]:
     """Take the moves in their order. One that is refused leaves the others as they are."""
+    if transaction.get_connection().in_atomic_block:
+        _lock_products(actor, [asked["proposal"] for asked in moves])
     return [_moved(actor, asked) for asked in moves]
+
+
+def _lock_products(actor: Actor, proposals: list[int]) -> None:
+    """All at once and in one order, where one transaction holds them to its end.
+
+    Else two calls with the same products the other way round would wait for each other.
+    """
+    seen = products_with(actor, Permission.VIEW)
+    named = Proposal.objects.filter(pk__in=proposals)
+    if EVERY_PRODUCT not in seen:
+        named = named.filter(product__slug__in=seen)
+    mine = Product.objects.filter(pk__in=named.values("product"))
+    list(mine.select_for_update(no_key=True).order_by("pk").values_list("pk"))
 
 
 def _moved(actor: Actor, asked: Mapping[str, Any]) -> Outcome:

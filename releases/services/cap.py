@@ -15,6 +15,7 @@ from orchid.engine.document.values import DurationMs, duration_text
 from policies.models import Product
 from policies.selectors import given_of, revision_by_digest
 from policies.services import draft_generation
+from releases.lifecycle import lock_product
 from releases.models import Proposal
 from releases.services.emergency import publish_in_emergency, settled_digest
 from releases.services.issue import latest
@@ -41,6 +42,7 @@ def cap_tenant(
     Raises 422 `not_a_cap` where the tenant has a tighter one already, 400 for no limit at all.
     """
     require(actor, Permission.EMERGENCY, product.slug)
+    lock_product(product.pk)  # or a second cap at the same moment would be made without the first
     given = {key: value for key, value in limits.items() if key in LIMITS and value is not None}
     _check_named(tenant, given)
     live = latest(product)

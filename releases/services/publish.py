@@ -42,12 +42,13 @@ def publish(
     at = now or timezone.now()
     refuse_expired(proposal, at)
     refuse_stale(proposal)
-    facts = generated(proposal)
+    seen, facts = proposal.version, generated(proposal)
     return land(
         proposal,
         Move.PUBLISH,
         actor,
-        lambda row: _published(row, actor, at, facts),
+        # Whoever moved it since, by a last vote say, made other facts of it.
+        lambda row: _published(row, actor, at, facts if row.version == seen else None),
         expected_version=expected_version,
     )
 
@@ -88,7 +89,9 @@ def bootstrap(
     return publication
 
 
-def _published(row: Proposal, actor: Actor, now: datetime, facts: Mapping[str, str]) -> Change:
+def _published(
+    row: Proposal, actor: Actor, now: datetime, facts: Mapping[str, str] | None
+) -> Change:
     """Everything the approval rested on, asked again under the product's lock."""
     for check in CHECKS:
         check(row, now)
