@@ -76,9 +76,9 @@ def rotate(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
 @page(Permission.ADMINISTER)
 @require_POST
 def revoke(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
-    product, form = product_by_slug(slug), EdgeReasonForm(request.POST)
+    product, form = product_by_slug(slug), EdgeReasonForm(request.POST, auto_id=FOR_GOOD)
     if not form.is_valid():
-        return _edge(request, product, name, {}, status=400)
+        return _edge(request, product, name, {"reason_form": form}, status=400)
     services.revoke_edge(request.actor, product_edge(product, name), **form.cleaned_data)
     return _done(request, product, name, f"Nothing that {name} shows counts any more.")
 

@@ -39,7 +39,8 @@ def reconciliation(request: HttpRequest, slug: str) -> HttpResponse:
 def release(request: HttpRequest, slug: str) -> HttpResponse:
     """Let one generation's pool go: what that is first, and the second click does it."""
     product = product_by_slug(slug)
-    form = ReleaseForm(request.POST or None, initial={"digest": request.GET.get("digest", "")})
+    sent = request.POST if request.method == "POST" else None
+    form = ReleaseForm(sent, initial={"digest": request.GET.get("digest", "")})
     if request.method == "POST" and form.is_valid():
         return _released(request, product, form)
     fact = pool_fact(product, form["digest"].value() or "", timezone.now())

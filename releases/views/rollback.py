@@ -23,7 +23,7 @@ from releases.states import DrillState
 def rollback(request: HttpRequest, slug: str) -> HttpResponse:
     """What would be restored and whether it is ready; the second click does it."""
     product = product_by_slug(slug)
-    form = RollbackForm(request.POST or None)
+    form = RollbackForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         return _rolled_back(request, product, form)
     now = timezone.now()
