@@ -18,6 +18,7 @@ from accounts.forms import (
     RoleForm,
     RotateForm,
     TakeRoleForm,
+    WithdrawForm,
 )
 from accounts.guard import Permission, may, page
 from accounts.models import User
@@ -46,6 +47,19 @@ def invite(request: HtmxRequest, slug: str) -> HttpResponse:
     link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
     mailed = invitations.send_link(made, link)
     return _page(request, slug, {"invited": made, "link": link, "mailed": mailed})
+
+
+@require_POST
+@page(Permission.ADMINISTER)
+def withdraw(request: HtmxRequest, slug: str) -> HttpResponse:
+    """Close the link of an invitation that nobody has taken up."""
+    form = WithdrawForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Name the invitation that is withdrawn.")
+    else:
+        found = invitations.withdraw(request.actor, form.cleaned_data["invitation"], slug)
+        messages.success(request, f"The invitation of {found.email} is withdrawn.")
+    return redirect("accounts:access", slug=slug)
 
 
 @require_POST
@@ -138,7 +152,7 @@ def _page(
         "credential_form": CredentialForm(),
         "role_form": RoleForm(auto_id=GIVE_IDS),
         "now": timezone.now(),
-        "may_reset": may(request.actor, Permission.ADMINISTER, EVERY_PRODUCT),
+        "manages_people": may(request.actor, Permission.ADMINISTER, EVERY_PRODUCT),
         **extra,
     }
     return render_page(request, "accounts/access.html", None, context, status=status)

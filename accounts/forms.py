@@ -67,6 +67,22 @@ class TakeRoleForm(forms.Form):
     reason = forms.CharField(max_length=400)
 
 
+class WithdrawForm(forms.Form):
+    invitation = forms.IntegerField(widget=forms.HiddenInput, min_value=1, max_value=2**31 - 1)
+
+
+class RestoreAccountForm(forms.Form):
+    reason = forms.CharField(max_length=400)
+
+
+class EndAccountForm(RestoreAccountForm):
+    """Tokens that machines use meanwhile fall only by saying so."""
+
+    tokens_fall = forms.BooleanField(
+        required=False, label="The tokens that this person answers for are revoked"
+    )
+
+
 class JoinForm(forms.Form):
     username = forms.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
     display_name = forms.CharField(max_length=120, required=False, label="Your name")

@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from accounts.guard import Actor, Permission, person, require
+from accounts.guard import Actor, Permission, may, person, require
 from accounts.models import Grant, Invitation, User
 from accounts.roles import PEOPLE
 from accounts.services import record, token_hash
@@ -66,15 +66,47 @@ def send_link(invitation: Invitation, link: str) -> bool:
 
 
 def opened(secret: str, *, lock: bool = False) -> Invitation:
-    """The invitation behind a link; raises NotFound when unknown, used or out of date."""
-    rows = Invitation.objects.select_for_update() if lock else Invitation.objects
-    found = rows.filter(
-        secret_hash=token_hash(secret), accepted_at__isnull=True, expires_at__gt=timezone.now()
-    ).first()
+    """The invitation behind a link; raises NotFound when nobody can take it up any more.
+
+    It is worth what its sender may give now: who lost the right to give roles gives none by an
+    old link.
+    """
+    rows = Invitation.objects.select_for_update(of=("self",)) if lock else Invitation.objects
+    found = (
+        rows.select_related("invited_by")
+        .filter(secret_hash=token_hash(secret), accepted_at=None, withdrawn_at=None)
+        .filter(expires_at__gt=timezone.now())
+        .first()
+    )
     if found is None:
-        raise NotFound(
-            "invitation_closed", "This invitation was used, or its week is over. Ask for another."
-        )
+        said = "This invitation was used or withdrawn, or its week is over. Ask for another."
+        raise NotFound("invitation_closed", said)
+    sender = found.invited_by
+    if not may(person(sender), Permission.ADMINISTER, found.product_slug):
+        said = f"{sender.name}, who sent this invitation, gives no roles here any more."
+        raise NotFound("invitation_closed", f"{said} Ask an owner for another.")
+    return found
+
+
+@transaction.atomic
+def withdraw(actor: Actor, invitation_id: int, product_slug: str) -> Invitation:
+    """Close the link of an open invitation, as of now; doing it twice changes nothing.
+
+    409 `invitation_accepted` where somebody took it up: then the role is what is to be taken back.
+    """
+    require(actor, Permission.ADMINISTER, product_slug)
+    rows = Invitation.objects.select_for_update(of=("self",)).select_related("invited_by")
+    found = rows.filter(pk=invitation_id, product_slug=product_slug).first()
+    if found is None:
+        raise NotFound("not_found", f"{product_slug} has no such invitation.")
+    if found.accepted_at is not None:
+        said = f"{found.email} has taken it up: take the role back instead."
+        raise Conflict("invitation_accepted", said)
+    if found.withdrawn_at is None:
+        found.withdrawn_at = timezone.now()
+        found.save(update_fields=["withdrawn_at"])
+        about, data = ("invitation", found.pk), {"email": found.email, "role": found.role}
+        record(actor, "invitation.withdrawn", product=product_slug, obj=about, data=data)
     return found
 
 

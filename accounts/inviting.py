@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from accounts import invitations, selectors
 from accounts.guard import Permission, actor_of, require
+from accounts.idempotency import idempotent
 from accounts.models import Invitation
 from accounts.roles import PEOPLE
 
@@ -71,3 +72,12 @@ class Invitations(APIView):
         mailed = invitations.send_link(made, link)
         told = {**InvitationOut(made).data, "link": link, "mailed": mailed}
         return Response(told, status=201)
+
+
+class Withdrawal(APIView):
+    @extend_schema(request=None, responses=InvitationOut)
+    @idempotent
+    def post(self, request: Request, slug: str, pk: int) -> Response:
+        """Close an open invitation: its link gives nothing from now on."""
+        found = invitations.withdraw(actor_of(request), pk, slug)
+        return Response(InvitationOut(found).data)

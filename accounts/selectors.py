@@ -26,6 +26,8 @@ def credentials_of(product_slug: str) -> QuerySet[Credential]:
 
 
 def open_invitations(product_slug: str) -> QuerySet[Invitation]:
-    return Invitation.objects.filter(
-        product_slug=product_slug, accepted_at__isnull=True, expires_at__gt=timezone.now()
-    ).order_by("-created_at")
+    """Those that somebody could take up now."""
+    rows = Invitation.objects.filter(accepted_at=None, withdrawn_at=None)
+    return rows.filter(product_slug=product_slug, expires_at__gt=timezone.now()).order_by(
+        "-created_at"
+    )

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts import access, own, people, trail, views
+from accounts import access, leavers, own, people, trail, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -23,6 +23,10 @@ urlpatterns = [
     path("account/password", own.NewPassword.as_view(), name="password"),
     path("account/sessions/end", own.end_sessions, name="end_sessions"),
     path("account/providers/<slug:provider>/unlink", own.unlink, name="unlink"),
+    path("people/", leavers.people, name="people"),
+    path("people/<str:name>/", leavers.one, name="person"),
+    path("people/<str:name>/end", leavers.end, name="end_account"),
+    path("people/<str:name>/restore", leavers.restore, name="restore_account"),
     path("people/<str:name>/factors", people.factors, name="factors_of"),
     path("audit/", trail.audit, name="audit"),
     path("audit/verify", trail.verify, name="audit_verify"),
@@ -30,6 +34,7 @@ urlpatterns = [
     path("audit/export.csv", trail.export, {"form": "csv"}, name="audit_table"),
     path("products/<slug:slug>/access/", access.access, name="access"),
     path("products/<slug:slug>/access/invite", access.invite, name="invite"),
+    path("products/<slug:slug>/access/withdraw", access.withdraw, name="withdraw"),
     path("products/<slug:slug>/access/credentials", access.issue, name="issue"),
     path("products/<slug:slug>/access/revoke", access.revoke, name="revoke"),
     path("products/<slug:slug>/access/rotate", access.rotate, name="rotate"),

@@ -33,13 +33,14 @@ def revoke_grant(actor: Actor, grant_id: int, product_slug: str, reason: str) ->
 
     A role in every product is taken back by somebody who administers every product.
     """
-    rows = _locked(product_slug)
-    found = next((row for row in rows if row.pk == grant_id), None)
+    rows = Grant.objects.select_related("user")
+    found = rows.filter(pk=grant_id, product_slug__in=[product_slug, EVERY_PRODUCT]).first()
     if found is None:
         raise NotFound("not_found", f"{product_slug} has no such role of a person.")
     require(actor, Permission.ADMINISTER, found.product_slug)
-    _refuse_last_owner(found, rows)
-    found.delete()
+    refuse_last_owner(found)  # locks owners in one order, so nothing is locked before it
+    if not Grant.objects.filter(pk=grant_id).delete()[0]:
+        raise NotFound("not_found", "Somebody else has taken it back just now.")
     record(
         actor,
         "grant.taken",
@@ -51,19 +52,23 @@ def revoke_grant(actor: Actor, grant_id: int, product_slug: str, reason: str) ->
     return found
 
 
-def _locked(product_slug: str) -> list[Grant]:
-    """Every role that counts in the product, locked in one order.
+def refuse_last_owner(grant: Grant, leaver: User | None = None) -> None:
+    """Raise 409 `last_owner` where nothing else lets anybody give roles where this grant does.
 
-    Of two who take each other's role at once, the second waits for the first and is refused.
+    No grant of a leaver counts, whichever they hold besides. Of two who take each other's role, or
+    end each other's account, at once the second waits for the first, and is refused.
     """
-    rows = Grant.objects.select_for_update(of=("self",)).select_related("user")
-    return list(rows.filter(product_slug__in=[product_slug, EVERY_PRODUCT]).order_by("pk"))
-
-
-def _refuse_last_owner(grant: Grant, rows: list[Grant]) -> None:
     if grant.role != Role.PRODUCT_OWNER:
         return
     slugs = {grant.product_slug, EVERY_PRODUCT}
-    owners = (row for row in rows if row.role == grant.role and row.product_slug in slugs)
-    if not any(row.user.is_active and row.pk != grant.pk for row in owners):
-        raise Conflict("last_owner", "Nobody else could give roles here. Make another owner first.")
+    # With their people, whom somebody may be ending at this moment.
+    owners = (
+        Grant.objects.select_for_update(of=("self", "user"))
+        .select_related("user")
+        .filter(role=Role.PRODUCT_OWNER, product_slug__in=slugs, user__is_active=True)
+    )
+    left = [row for row in owners.order_by("pk") if row.pk != grant.pk and row.user != leaver]
+    if not left:
+        where = "every product" if grant.product_slug == EVERY_PRODUCT else grant.product_slug
+        said = f"Nobody else could give roles in {where}. Make another owner first."
+        raise Conflict("last_owner", said)
