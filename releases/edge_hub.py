@@ -5,8 +5,8 @@ import contextlib
 import logging
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import psycopg
@@ -23,6 +23,7 @@ DRILL_TOLD_S = 10.0  # to whoever comes within this; a rehearsal waits little lo
 CHECK_S = 2.0  # a lost hint costs at most this
 BELIEVED_S = 3 * CHECK_S
 RETRY_S = 1.0
+BEGIN_S = 5  # to connect and, then, to have asked what was missed
 HELD_EACH = 2  # of one credential: the old and the new while an edge reconnects
 
 
@@ -156,22 +157,36 @@ class Hub:
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(
-                    self.store.dsn, autocommit=True
+                    self.store.dsn, autocommit=True, connect_timeout=BEGIN_S
                 ) as connection:
-                    await connection.execute(f"LISTEN {CHANNEL}")
-                    await connection.execute(f"LISTEN {CREDENTIALS}")
-                    await self._caught_up()
+                    async with asyncio.timeout(BEGIN_S):
+                        await connection.execute(f"LISTEN {CHANNEL}")
+                        await connection.execute(f"LISTEN {CREDENTIALS}")
+                        await self._caught_up()
                     while True:
                         async for hint in connection.notifies(timeout=CHECK_S):
                             await self._hinted(hint)
-                        async with asyncio.timeout(CHECK_S):
+                        async with self._in_time():
                             await self._compare(connection)
             except (psycopg.Error, TimeoutError) as lost:
                 logger.warning("the listener lost its connection: %s", lost)
-            self.callers.believing = False
-            self.callers.forget_all()
-            self.listening.clear()
+            self._doubt()
             await asyncio.sleep(RETRY_S)
+
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        """Nothing is believed from when an answer is late: a dead connection takes long to end."""
+        late = asyncio.get_running_loop().call_later(CHECK_S, self._doubt)
+        try:
+            async with asyncio.timeout(CHECK_S):
+                yield
+        finally:
+            late.cancel()
+
+    def _doubt(self) -> None:
+        self.callers.believing = False
+        self.callers.forget_all()
+        self.listening.clear()
 
     async def _caught_up(self) -> None:
         """After a time of deafness: whose credential is gone, and what is new."""

@@ -3,123 +3,51 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from asgiref.sync import sync_to_async
-from django.db import connection, connections
+from django.db import connection
 from pytest_django import Settings
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import User
 from accounts.services import revoke_credential
 from accounts.services.rotation import rotate_credential
 from controlplane.env import Edges
-from orchid.edge.stream import Event, Parser
+from orchid.edge.stream import Event
 from orchid.engine.wire.bundle import claimed_publication
 from policies.models import Product
 from releases import edge_stream
-from releases.edge_asgi import create_app
 from releases.models import Edge, EdgeSeen
 from releases.services.channel import CHANNEL
 from releases.services.edges import register_edge
-from tests.releases.releases_cast import SLUG, actor, cast, edge_token, live_product, published
+from tests.releases.edge_server import (
+    BUNDLE,
+    STREAM,
+    Served,
+    end_listeners,
+    registered,
+    serving,
+    streaming,
+)
+from tests.releases.releases_cast import SLUG, actor, edge_token, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
-STREAM, BUNDLE = "/edge/v1/stream", f"/edge/v1/products/{SLUG}/bundle"
 MOST = 3
-
-
-@dataclass
-class Served:
-    """A server with the entry alone, a product and one registered edge."""
-
-    app: Starlette
-    url: str
-    port: int
-    product: Product
-    credential_id: int
-    token: str
-
-    @property
-    def hub(self) -> Any:
-        return self.app.state.hub
-
-    def client(self, token: str = "", **headers: str) -> httpx.AsyncClient:
-        shown = {"Authorization": f"Bearer {token or self.token}", "Orchid-Edge": "edge-1"}
-        return httpx.AsyncClient(base_url=self.url, headers=shown | headers, timeout=10)
-
-    async def until_held(self, number: int) -> None:
-        async with asyncio.timeout(5):
-            while self.hub.held != number:  # noqa: ASYNC110 - the hub tells nobody of its numbers
-                await asyncio.sleep(0.01)
 
 
 @pytest.fixture
 def shared() -> tuple[Product, int, str]:
-    cast()
-    product = live_product()
-    credential, token = edge_token("edge-1")
-    return product, credential.pk, token
+    return registered()
 
 
 @pytest.fixture
 async def served(shared: tuple[Product, int, str]) -> AsyncIterator[Served]:
-    app = create_app(at_most=MOST)
-    listener = socket.create_server(("127.0.0.1", 0))
-    port = listener.getsockname()[1]
-    root = Starlette(routes=[Mount("/edge", app=app)])
-    config = uvicorn.Config(root, log_level="critical", timeout_graceful_shutdown=1, ws="none")
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server.serve(sockets=[listener]))
-    one = Served(app, f"http://127.0.0.1:{port}", port, *shared)
-    try:
-        async with one.client() as client:
-            await client.get(f"/edge/v1/products/{SLUG}/keys")
+    async with serving(shared, MOST) as one:
         yield one
-    finally:
-        server.should_exit = True
-        await app.state.hub.close()
-        await task
-        listener.close()
-        await sync_to_async(connections.close_all)()
-
-
-class Reader:
-    """Events of one open stream, one after the other."""
-
-    def __init__(self, answer: httpx.Response) -> None:
-        self.answer, self._parser = answer, Parser()
-        self._pieces = answer.aiter_bytes()
-        self._events: list[Event] = []
-
-    async def next(self) -> Event:
-        async with asyncio.timeout(8):
-            while not self._events:
-                self._events += self._parser.feed(await anext(self._pieces))
-        return self._events.pop(0)
-
-    async def ended(self) -> bool:
-        async with asyncio.timeout(8):
-            async for _ in self._pieces:
-                pass
-        return True
-
-
-@asynccontextmanager
-async def streaming(client: httpx.AsyncClient, tag: str = "") -> AsyncIterator[Reader]:
-    headers = {"If-None-Match": tag} if tag else {}
-    async with client.stream("GET", STREAM, headers=headers) as answer:
-        assert answer.status_code == 200
-        assert answer.headers["content-type"] == "text/event-stream"
-        yield Reader(answer)
 
 
 async def test_a_hint_carries_the_very_bytes_that_the_pull_gives(served: Served) -> None:
@@ -327,13 +255,3 @@ async def hold(served: Served, token: str) -> None:
 def notify(channel: str, payload: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify(%s, %s)", [channel, payload])
-
-
-def end_listeners() -> None:
-    """As a restart of the server would; the pool's connections stay."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
-            "AND (query LIKE 'LISTEN%%' OR query LIKE '%%CROSS JOIN LATERAL%%')"
-        )
