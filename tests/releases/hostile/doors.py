@@ -46,6 +46,9 @@ TAKES_POST = [route for route in ROUTES if TABLE[route][1] is not None]
 FORMS = [route for route in TAKES_POST if is_page(route)]
 API = [route for route in TAKES_POST if not is_page(route)]
 
+#: A form's message, a problem's page, what stands alone, why a pool stays.
+IN_WORDS = ("field__error", 'role="alert"', "Code <code>", "If it stays, give", "It stays, because")
+
 
 @dataclass
 class Place:
@@ -134,7 +137,5 @@ def fault(answer: Any, route: str) -> str:
         told = answer.json() if sound else {}
         return "" if told.get("code") and told.get("detail") else "a refusal of no shape"
     body = answer.content.decode()
-    said = any(
-        mark in body for mark in ("field__error", 'role="alert"', "Code <code>", "stays, give")
-    )
+    said = any(mark in body for mark in IN_WORDS)
     return "" if said and "Traceback" not in body else f"{answer.status_code} without a word"
