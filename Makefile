@@ -38,10 +38,11 @@ demo-reset: ## Forget what the demo has stored
 demo-check: $(DEV) ## Play the whole story without a person and say which step failed
 	@$(BIN)/python -m orchid demo check
 
-# A file stays with one worker, which has a database of its own: a file seeds it once.
+# A file stays with one worker, which has a database of its own: a file seeds it once. The order of
+# files is that of tests/conftest.py, the longest first.
 test: $(DEV) ## Run every test (TESTS=tests/engine for some)
 	@.ci/chromium
-	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(TESTS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: $(DEV) ## Find faults of style
 	@$(BIN)/ruff check .

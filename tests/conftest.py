@@ -8,6 +8,7 @@ pytest-xdist each have a cluster of their own. With DATABASE_URL set, that serve
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,13 @@ from orchid.cli.embedded.process import end, spawn
 from tests import migrated
 from tests.unmanaged import empty_unmanaged
 
+TESTS = Path(__file__).parent
+#: Files that keep a worker longest, the longest first.
+LONGEST = (
+    "controlplane/test_hostile_input.py",
+    "accounts/test_route_matrix.py",
+    "ingest/live/test_three_ways_agree.py",
+)
 # An xdist worker inherits the address its controller chose, and must not take it for an operator's.
 INHERITED = "ORCHID_TESTS_ADDRESS"
 place = Path(tempfile.mkdtemp(prefix="orchid-test-"))
@@ -52,6 +60,23 @@ django.conf.settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5Passwor
 # How long a machine takes for an example says nothing of the example; it fails busy machines alone.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """xdist gives out files in this order: a long one that came last would keep one worker alone.
+
+    Of the others those with most tests come first; within a file pytest-randomly's order stays.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    sizes = Counter(item.path for item in items)
+
+    def turn(item: pytest.Item) -> tuple[int, int, str]:
+        name = item.path.relative_to(TESTS).as_posix()
+        place = LONGEST.index(name) if name in LONGEST else len(LONGEST)
+        return place, -sizes[item.path], name
+
+    items.sort(key=turn)
 
 
 def pytest_unconfigure() -> None:
