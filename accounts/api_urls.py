@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts import api, inviting, leaving_api, letting_in, people
+from accounts import api, inviting, leaving_api, letting_in, lost_factor_doors
 
 api_urlpatterns = [
     path("audit", api.Audit.as_view()),
@@ -13,7 +13,7 @@ api_urlpatterns = [
     path("people/<str:name>", leaving_api.OnePerson.as_view()),
     path("people/<str:name>/end", leaving_api.EndAccount.as_view()),
     path("people/<str:name>/restore", leaving_api.RestoreAccount.as_view()),
-    path("people/<str:name>/factors/reset", people.FactorReset.as_view()),
+    path("people/<str:name>/factors/reset", lost_factor_doors.FactorReset.as_view()),
     path("products/<slug:slug>/invitations", inviting.Invitations.as_view()),
     path("products/<slug:slug>/invitations/<int:pk>/withdraw", inviting.Withdrawal.as_view()),
     path("products/<slug:slug>/tokens", letting_in.Tokens.as_view()),

@@ -1,26 +1,20 @@
 """A role promised by a link: made by an owner, taken up once by whoever holds the link."""
 
-import logging
 import secrets
 from datetime import timedelta
-from email.errors import MessageError
-from smtplib import SMTPException
 
-from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
-from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.guard import Actor, Permission, may, person, require
+from accounts.mails import mailed
 from accounts.models import Grant, Invitation, User
 from accounts.roles import PEOPLE
 from accounts.services import record, token_hash
 from controlplane.errors import BadInput, Conflict, NotFound
 
-logger = logging.getLogger(__name__)
 VALID_FOR = timedelta(days=7)
 
 
@@ -53,16 +47,9 @@ def invite(actor: Actor, *, email: str, role: str, product_slug: str) -> tuple[I
 
 def send_link(invitation: Invitation, link: str) -> bool:
     """Mail the link to whom it is for. Whether a server took it: who invites has the link too."""
-    text = render_to_string(
-        "accounts/invitation_email.txt", {"invitation": invitation, "link": link}
-    )
     subject = f"Orchid: your role in {invitation.product_slug}"
-    try:
-        send_mail(subject, text, settings.DEFAULT_FROM_EMAIL, [invitation.email])
-    except (SMTPException, OSError, ValueError, MessageError):  # ours, or theirs, is no address
-        logger.exception("the mail of invitation %s was not sent", invitation.pk)
-        return False
-    return True
+    said = {"invitation": invitation, "link": link}
+    return mailed(invitation.email, subject, "accounts/invitation_email.txt", said)
 
 
 def opened(secret: str, *, lock: bool = False) -> Invitation:

@@ -7,7 +7,6 @@ and count for nothing meanwhile.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from allauth.usersessions.models import UserSession
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -17,6 +16,7 @@ from accounts.models import Credential, Grant, User
 from accounts.roles import EVERY_PRODUCT, Role
 from accounts.services import record, revoke_credential
 from accounts.services.grants import refuse_last_owner
+from accounts.session_rules import ended, sessions_of
 from controlplane.errors import BadInput, Conflict, Forbidden, NotFound
 
 
@@ -76,10 +76,10 @@ def end_account(actor: Actor, name: str, reason: str, *, tokens_fall: bool = Fal
     person.save(update_fields=["is_active"])
     for token in falling:
         revoke_credential(actor, token.pk, f"{person.username}: {reason}", token.product_slug)
-    sessions = [one.end() for one in UserSession.objects.filter(user=person)]
-    data = {"tokens": told(falling), "sessions_ended": len(sessions)}
+    sessions = ended(sessions_of(person))
+    data = {"tokens": told(falling), "sessions_ended": sessions}
     record(actor, "account.ended", obj=("user", person.username), reason=reason, data=data)
-    return Ended(person, falling, len(sessions))
+    return Ended(person, falling, sessions)
 
 
 @transaction.atomic

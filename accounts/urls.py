@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts import access, leavers, own, people, trail, views
+from accounts import access, leavers, lost_factor_doors, own, trail, views
 
 app_name = "accounts"
 urlpatterns = [
@@ -27,7 +27,7 @@ urlpatterns = [
     path("people/<str:name>/", leavers.one, name="person"),
     path("people/<str:name>/end", leavers.end, name="end_account"),
     path("people/<str:name>/restore", leavers.restore, name="restore_account"),
-    path("people/<str:name>/factors", people.factors, name="factors_of"),
+    path("people/<str:name>/factors", lost_factor_doors.factors, name="factors_of"),
     path("audit/", trail.audit, name="audit"),
     path("audit/verify", trail.verify, name="audit_verify"),
     path("audit/export.jsonl", trail.export, {"form": "jsonl"}, name="audit_export"),

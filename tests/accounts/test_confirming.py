@@ -152,7 +152,8 @@ OF_SOMETHING = (404, 409)
 
 def asked_to_confirm(client: Client, route: str) -> bool:
     """Whether a well-formed request to act leads to a confirmation and to nothing else."""
-    before, path, fields = happened(), filled(route, 1), sound() | {"share": 2, "expected_version": 1}
+    fields = sound() | {"share": 2, "expected_version": 1}
+    before, path = happened(), filled(route, 1)
     if is_page(route):
         answer = client.post(path, {name: str(value) for name, value in fields.items()})
         asked = answer.headers.get("Location", "").startswith("/confirm?")

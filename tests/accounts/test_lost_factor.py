@@ -120,10 +120,10 @@ def test_a_mail_that_no_server_takes_is_said_and_stops_nothing(
     assert not Authenticator.objects.exists()
 
 
-def test_the_page_of_access_leads_there_for_who_may(cast: Cast) -> None:
-    page = cast.browser("ben").get("/products/orchid-demo/access/").content.decode()
-    assert "/people/cho/factors" in page
-    assert "/people/ben/factors" not in page
+def test_the_page_of_a_person_leads_there_and_ones_own_does_not(cast: Cast) -> None:
+    ben = cast.browser("ben")
+    assert "/people/cho/factors" in ben.get("/people/cho/").content.decode()
+    assert "/people/ben/factors" not in ben.get("/people/ben/").content.decode()
 
 
 def test_the_only_owner_is_helped_where_the_product_runs(cast: Cast, lost: Client) -> None:

@@ -1,4 +1,4 @@
-"""Doors to other people's accounts, for whoever administers every product."""
+"""Page and address by which somebody else's lost second factor is taken away."""
 
 from typing import Any
 
