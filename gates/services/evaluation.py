@@ -12,9 +12,10 @@ from django.db import transaction
 
 from gates.models import Evaluation, Mark, Watch, Window
 from gates.services.cases import changed, store_case
-from gates.services.inputs import gather, reading
+from gates.services.inputs import Reading, gather, gather_farther, reading
 from gates.services.verdict_rows import store_verdicts
-from orchid.engine.verdict.case import digest_of, encode
+from orchid.engine.verdict.action import STOPS
+from orchid.engine.verdict.case import Case, digest_of, encode
 from orchid.engine.verdict.judgement import Judgement, judge_case
 
 
@@ -44,11 +45,9 @@ def _evaluated(watch: Watch, now: datetime) -> Evaluation:
     window = Window.objects.select_related("product").get(pk=watch.pk)
     # Before anything is read: whoever asks from here on is answered by the next evaluation.
     asked = Mark.objects.filter(pk=watch.pk).values_list("asked", flat=True).first() or 0
-    read = reading(window, watch, now)
-    case = gather(read)
+    case, judged = _judged(reading(window, watch, now))
     body = encode(case)
     digest = digest_of(body)
-    judged = judge_case(case)
     last = watch.evaluation
     holds = last if last and last.inputs_digest == digest else None
     evaluation = holds or _store(watch, judged, body, now)
@@ -63,6 +62,16 @@ def _evaluated(watch: Watch, now: datetime) -> Evaluation:
     watch.running_violations = sum(count for _, count in case.running)
     watch.save()
     return evaluation
+
+
+def _judged(read: Reading) -> tuple[Case, Judgement]:
+    """As far as everything is known; harm is seen as far as anything is."""
+    case = gather(read)
+    judged = judge_case(case)
+    if judged.action in STOPS or (beyond := gather_farther(read, case)) is None:
+        return case, judged
+    told = judge_case(beyond)
+    return (beyond, told) if told.action in STOPS else (case, judged)
 
 
 def _store(watch: Watch, judged: Judgement, body: bytes, now: datetime) -> Evaluation:

@@ -1,6 +1,7 @@
 """Gathers the case of a window: everything that its judgement rests on, read once."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -9,11 +10,12 @@ from gates.selectors.evidence import items_for, manifests_of
 from ingest.selectors import (
     completeness,
     counted,
+    earliest,
     edges_off,
     last_request_at,
     split_counts,
     steps,
-    watermark,
+    watermarks,
 )
 from orchid.engine.document.canonical import canonical_bytes
 from orchid.engine.document.model import PolicyDocument
@@ -56,6 +58,8 @@ class Reading:
     reached: datetime | None
     opened: datetime
     end: datetime
+    # Live edges that have not told yet of all up to the end.
+    behind: tuple[str, ...] = ()
     # Parts, costs and guardrails often ask for the same stretch; it is read once, and the same.
     _read: dict[tuple[datetime, datetime, str], Counted] = field(default_factory=dict)
 
@@ -85,11 +89,36 @@ def reading(window: Window, watch: Watch, now: datetime) -> Reading:
     """Look how far the records are counted; first, so that all that it promises is there."""
     document = document_of(window.digest)
     step = timedelta(seconds=document.gates.step_s)
-    reached = watermark(window.product, now)
+    told = watermarks(window.product, now)
+    reached = earliest(told)
     opened = floor(window.opens_at, step)
     # Nothing that was judged is taken back: without a live edge it goes as far as it did before.
     end = max(watch.judged_to or opened, floor(reached, step) if reached else opened)
-    return Reading(window, watch, now, document, step, reached, opened, end)
+    behind = _behind(told, end, step)
+    return Reading(window, watch, now, document, step, reached, opened, end, behind)
+
+
+def farther(read: Reading) -> Reading | None:
+    """A stage as far as any edge has told: beyond the watermark, where others are behind.
+
+    What is known there is not all, so that it may stop a stage and let nothing pass. None where
+    there is no such stretch, or nothing waits for the verdict.
+    """
+    told = watermarks(read.window.product, read.now)
+    known = [moment for _, moment in told if moment is not None]
+    if read.closed or read.window.live_from is not None or not known:
+        return None
+    end = floor(min(max(known), read.now), read.step)  # a clock may be ahead
+    if end <= read.end:
+        return None
+    return replace(read, end=end, behind=_behind(told, end, read.step))
+
+
+def _behind(
+    told: Sequence[tuple[str, datetime | None]], end: datetime, step: timedelta
+) -> tuple[str, ...]:
+    """Those that have told something, and not all up to the end."""
+    return tuple(sorted({name for name, at in told if at and floor(at, step) < end}))
 
 
 def gather(read: Reading) -> Case:
@@ -111,7 +140,17 @@ def gather(read: Reading) -> Case:
         guarded=_guarded(read),
         accepted=_accepted(read.window),
         apart=tuple(Apart(one["where"], one["fraction"]) for one in read.window.by_segment),
+        behind=read.behind,
     )
+
+
+def gather_farther(read: Reading, known: Case) -> Case | None:
+    """The case of `farther`. Money is spent whether or not its successes are told, and a guardrail
+    may ask for a rate, so both stay where everything is known."""
+    beyond = farther(read)
+    if beyond is None:
+        return None
+    return replace(gather(beyond), costs=known.costs, guarded=known.guarded)
 
 
 def running(read: Reading) -> tuple[tuple[str, int], ...]:

@@ -13,7 +13,7 @@ from django.db.models import F, Q
 from gates.models import Watch, Window
 from gates.services.asking import asked_windows
 from gates.services.evaluation import evaluate_free
-from gates.services.inputs import reading, running
+from gates.services.inputs import farther, reading, running
 from ingest.selectors import came_late
 from orchid.engine.verdict.validity import State
 
@@ -48,7 +48,7 @@ def _due(now: datetime) -> Iterator[Window]:
 
 def is_due(window: Window, now: datetime) -> bool:
     """The watermark moved a step, records came late for what was judged, time alone may have
-    changed the validity, or harm is in sight."""
+    changed the validity, or harm is in sight, also where not every edge has told everything."""
     watch: Watch | None = getattr(window, "watch", None)
     if watch is None or watch.looked_at is None or watch.state != State.OK:
         return True
@@ -62,4 +62,6 @@ def is_due(window: Window, now: datetime) -> bool:
     if sum(count for _, count in running(read)) != watch.running_violations:
         return True
     stream = (window.product, window.digest, window.publication, window.cohort)
-    return came_late(*stream, (read.opened, watch.judged_to), watch.looked_at)
+    beyond = farther(read)
+    until = beyond.end if beyond else watch.judged_to
+    return came_late(*stream, (read.opened, until), watch.looked_at)

@@ -14,6 +14,7 @@ from ingest.selectors.sources import (
     SourceRow,
     batch_of,
     batches,
+    earliest,
     engines,
     requests,
     set_aside,
@@ -21,6 +22,7 @@ from ingest.selectors.sources import (
     source_of,
     sources,
     watermark,
+    watermarks,
 )
 from ingest.selectors.trials import arrivals, support_of, traffic_windows
 from ingest.selectors.units import SplitCounts, split_counts
@@ -45,6 +47,7 @@ __all__ = [
     "counted",
     "counted_by_hour",
     "counted_by_tenant",
+    "earliest",
     "edges_off",
     "engine_counts",
     "engine_figures",
@@ -66,4 +69,5 @@ __all__ = [
     "tenants_in_time",
     "traffic_windows",
     "watermark",
+    "watermarks",
 ]

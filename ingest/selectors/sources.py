@@ -25,14 +25,22 @@ RATE_MINUTES = KEPT_MINUTES - 2
 
 def watermark(product: Product, now: datetime | None = None) -> datetime | None:
     """The moment up to which every live edge's arrivals are counted; None without a live edge."""
-    since = (now or timezone.now()) - EDGE_SILENT_AFTER
+    return earliest(watermarks(product, now or timezone.now()))
+
+
+def watermarks(product: Product, now: datetime) -> list[tuple[str, datetime | None]]:
+    """The live edges, and how far the arrivals of each are counted; None before it told."""
     live = Source.objects.filter(
-        product=product, kind__in=EDGE_KINDS, last_seen_at__gte=since
-    ).values_list("watermark", flat=True)
-    reached = list(live)
-    if not reached or None in reached:
-        return None
-    return min(moment for moment in reached if moment is not None)
+        product=product, kind__in=EDGE_KINDS, last_seen_at__gte=now - EDGE_SILENT_AFTER
+    )
+    return list(live.order_by("name", "pk").values_list("name", "watermark"))
+
+
+def earliest(told: Iterable[tuple[str, datetime | None]]) -> datetime | None:
+    """The moment up to which all have told; None where one has not, or nobody is there."""
+    reached = [moment for _, moment in told]
+    known = [moment for moment in reached if moment is not None]
+    return min(known) if known and len(known) == len(reached) else None
 
 
 def silent_edges(product: Product, since: datetime, now: datetime) -> list[str]:

@@ -25,6 +25,10 @@ class Action(StrEnum):
     ROLL_BACK = "roll_back"
 
 
+#: What harm brings about.
+STOPS = (Action.PAUSE, Action.ROLL_BACK)
+
+
 @dataclass(frozen=True, slots=True)
 class Decided:
     """The action and in words why."""

@@ -194,6 +194,8 @@ class Case:
     guarded: Mapping[int, Counted] = field(default_factory=dict)
     accepted: tuple[Accepted, ...] = ()
     apart: tuple[Apart, ...] = ()
+    behind: tuple[str, ...] = ()
+    """Live edges that have not told yet of all arrivals up to `end`."""
 
     @property
     def is_split(self) -> bool:
@@ -249,6 +251,7 @@ class _Wire(msgspec.Struct, frozen=True, omit_defaults=True):
     guarded: list[tuple[int, bytes]] = []
     accepted: tuple[Accepted, ...] = ()
     apart: tuple[Apart, ...] = ()
+    behind: tuple[str, ...] = ()
 
 
 _encoder = msgspec.msgpack.Encoder(order="deterministic", decimal_format="string")
@@ -281,6 +284,7 @@ def encode(case: Case) -> bytes:
             [(window_ms, case.guarded[window_ms].encoded()) for window_ms in sorted(case.guarded)],
             case.accepted,
             case.apart,
+            case.behind,
         )
     )
 
@@ -309,6 +313,7 @@ def decode(data: bytes) -> Case:
         guarded={window_ms: Counted.decoded(data) for window_ms, data in wire.guarded},
         accepted=wire.accepted,
         apart=wire.apart,
+        behind=wire.behind,
     )
 
 

@@ -108,7 +108,9 @@ def judge_case(case: Case) -> Judgement:
         *(guardrail_results(document, case.guarded) if case.subject.is_stage else ()),
     ]
     claims = _accepted(case, judged)
-    checks = validity.check_all(case.subject, case.facts, case.end, _exposed(case), case.apart)
+    checks = validity.check_all(
+        case.subject, case.facts, case.end, _exposed(case), case.apart, case.behind
+    )
     overall = _overall(told, claims, document.gates.alpha_fail)
     verdict = validity.apply(overall.verdict, checks)
     on_breach = document.rollout.on_breach

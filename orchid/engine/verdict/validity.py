@@ -67,9 +67,10 @@ def check_all(
     end: datetime,
     exposed: Exposed | None,
     apart: Sequence[Apart] = (),
+    behind: Sequence[str] = (),
 ) -> list[Check]:
     """Every check of a window; a closed one can no longer lag or fall silent, only lack records."""
-    checks = [_opened(subject, end), _completeness(facts)]
+    checks = [_opened(subject, end), _completeness(facts, behind)]
     if not facts.closed:
         checks += [_watermark(facts, end), _traffic(subject, facts)]
     checks.append(_clock(facts))
@@ -120,18 +121,20 @@ def _opened(subject: Subject, end: datetime) -> Check:
     return Check("window", State.OK, f"from {_time(subject.opens_at)} to {_time(end)}")
 
 
-def _completeness(facts: Facts) -> Check:
+def _completeness(facts: Facts, behind: Sequence[str]) -> Check:
     """What is in no figure may be what is bad: nothing may pass without it."""
-    lacking = list(_lacking(facts))
+    lacking = list(_lacking(facts, behind))
     if lacking:
         return Check("completeness", State.HOLD, "; ".join(lacking))
     whole = "all that was sent is counted" if facts.closed else "every edge of the window reports"
     return Check("completeness", State.OK, whole)
 
 
-def _lacking(facts: Facts) -> Iterator[str]:
+def _lacking(facts: Facts, behind: Sequence[str]) -> Iterator[str]:
     if facts.silent and not facts.closed:
         yield f"silent, so its requests are missing: {', '.join(facts.silent)}"
+    if behind:
+        yield f"has not told yet of all up to here: {', '.join(behind[:_NAMED])}"
     for edge, count in sorted(facts.missing.items()):
         yield f"records of {edge} that never came: {count:,}"
     if facts.waiting:
