@@ -9,11 +9,21 @@ from typing import Any
 import click
 import httpx
 
+from orchid.cli.session import sent_by, session_of
+
 DEFAULT_URL = "http://127.0.0.1:8470"
 TRIES, PAUSE_S, TIMEOUT_S = 3, 0.5, 30.0
 #: A delivery that is to come again later waits so long in all, and so long at once.
 PATIENCE_S, LONGEST_PAUSE_S = 600.0, 60.0
 BUSY = (429, 503)
+#: What to type next, by the code of a problem.
+HINTS = {
+    "confirmation_needed": "At a terminal: orchid sign-in NAME, then the command again.",
+    "second_factor_needed": "Set it up on the page of your account, in a browser.",
+    "person_needed": "A person: unset ORCHID_TOKEN, then orchid sign-in NAME.",
+    "forbidden": "ORCHID_TOKEN says who asks, else the person of orchid sign-in.",
+    "unauthenticated": "Set ORCHID_TOKEN anew, or unset it and sign in: orchid sign-in NAME.",
+}
 Json = dict[str, Any]
 
 
@@ -27,10 +37,14 @@ class Api:
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.pause = pause
-        self.url = os.environ.get("ORCHID_URL", DEFAULT_URL).rstrip("/")
-        headers = {"Authorization": f"Bearer {_token()}"}
+        self.url = address()
+        headers, cookies = _who(self.url)
         self.client = httpx.Client(
-            base_url=self.url, headers=headers, timeout=timeout_s, transport=transport
+            base_url=self.url,
+            headers=headers,
+            cookies=cookies,
+            timeout=timeout_s,
+            transport=transport,
         )
 
     def get(self, path: str, **query: Any) -> Json:
@@ -102,13 +116,23 @@ def asked_to_wait(response: httpx.Response) -> float | None:
     return min(max(said, PAUSE_S), LONGEST_PAUSE_S)
 
 
-def _token() -> str:
+def address() -> str:
+    """Where the control plane is."""
+    return os.environ.get("ORCHID_URL", DEFAULT_URL).rstrip("/")
+
+
+def _who(url: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Headers and cookies that say who asks: a token, else the person who signed in from here."""
     token = os.environ.get("ORCHID_TOKEN", "").strip()
     if token:
-        return token
+        return {"Authorization": f"Bearer {token}"}, {}
+    cookies = session_of(url)
+    if cookies:
+        return sent_by(url, cookies), cookies
     raise click.ClickException(
         "ORCHID_TOKEN is not set, so the control plane can't know who asks.\nSet it to a CI"
-        " credential of the product; in the demo: export ORCHID_TOKEN=$(cat var/secrets/ci-token)"
+        " credential of the product (in the demo: export ORCHID_TOKEN=$(cat var/secrets/ci-token)),"
+        " or be asked yourself: orchid sign-in NAME."
     )
 
 
@@ -130,7 +154,9 @@ def told(response: httpx.Response) -> str:
     lines = [f"{problem['title']} ({problem.get('code', response.status_code)})."]
     if problem.get("detail"):
         lines.append(str(problem["detail"]))
-    return "\n".join([*lines, *places(problem.get("errors"))])
+    lines += places(problem.get("errors"))
+    hint = HINTS.get(problem.get("code", ""))
+    return "\n".join([*lines, hint] if hint else lines)
 
 
 def no_control_plane(response: httpx.Response) -> str:

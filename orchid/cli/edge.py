@@ -1,13 +1,23 @@
-"""`orchid edge`: a group, so that what else an edge can be asked for has a place."""
+"""`orchid edge`: one edge in this process, and the edges that a product knows."""
 
 import click
 
+from orchid.cli.releases import edges
 from orchid.edge.main import run
 
 
 @click.group()
 def edge() -> None:
-    """One edge beside a fleet: it admits requests by the newest signed generation."""
+    """Run one edge beside a fleet, or look after those that a product knows."""
 
 
-edge.add_command(run)
+for command in (
+    run,
+    edges.listed,
+    edges.register,
+    edges.rotate,
+    edges.revoke,
+    edges.retire,
+    edges.share,
+):
+    edge.add_command(command)

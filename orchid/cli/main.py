@@ -24,16 +24,25 @@ COMMANDS = {
     "up": Target("local", "up", "Start the whole product on this machine."),
     "status": Target("local", "status", "What runs here, what is live, which edge runs what."),
     "propose": Target("change", "propose", "Draft a generation from a document and propose it."),
+    "proposal": Target("releases.proposal", "proposal", "Review, schedule, rebase and publish."),
     "evidence": Target("evidence", "evidence", "Quality evidence: push and list it."),
     "check": Target("check", "check", "May a generation ship? The verdict is the exit code."),
+    "rollout": Target("releases.rollout", "rollout", "Rollouts: where each stands, and the moves."),
     "rollback": Target("rollback", "rollback", "Go back to what was live before, or rehearse it."),
+    "emergency": Target("releases.emergency", "emergency", "Publish at once, or cap a tenant."),
+    "second-look": Target("releases.emergency", "second_look", "Look at what was done alone."),
+    "publications": Target("releases.publications", "publications", "What was published, and why."),
+    "pool": Target("releases.pool", "pool", "Pools: what they still hold; release one."),
+    "webhook": Target("releases.webhook", "webhook", "Who is told what waits and breaches."),
     "publish": Target("publish", "publish", "Put signed bundles where static files are served."),
     "packet": Target("packet", "packet", "Export what a verdict rests on, and recompute it."),
     "audit": Target("audit", "audit", "The audit trail; exact percentiles of a column."),
     "ingest": Target("ingest", "ingest", "Deliver trace files, logs and records."),
     "policy": Target("policy", "policy", "Check, compare and explain documents, offline."),
-    "edge": Target("edge", "edge", "One edge beside a fleet."),
+    "edge": Target("edge", "edge", "Run an edge; register, rotate and retire the edges."),
     "triton": Target("triton.commands", "triton", "A real Triton with toy models."),
+    "sign-in": Target("session", "sign_in", "Be asked as a person, for what no token may."),
+    "sign-out": Target("session", "sign_out", "End that session."),
     "demo": Target("demo.commands", "demo", "The clients and the CI job of the demo."),
 }
 
@@ -68,7 +77,8 @@ def orchid() -> None:
     """Publish, prove and roll back the generations of an AI inference fleet.
 
     Commands that speak to a control plane take its address from ORCHID_URL and who asks from
-    ORCHID_TOKEN. Exit codes: 0 success or pass, 1 fail, 2 inconclusive or no data, 3 error.
+    ORCHID_TOKEN, else from `orchid sign-in`. Exit codes: 0 success or pass, 1 fail, 2 inconclusive
+    or no data, 3 error.
     """
 
 

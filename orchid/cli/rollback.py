@@ -9,6 +9,7 @@ from orchid.cli.product import named, product_option
 PASS, FAIL, INCONCLUSIVE = 0, 1, 2
 ASK_EVERY_S = 0.25
 EXIT = {"passed": PASS, "failed": FAIL}
+READY = {"ready": PASS, "not_ready": FAIL}
 
 
 @click.command()
@@ -16,18 +17,29 @@ EXIT = {"passed": PASS, "failed": FAIL}
 @click.option("--reason", help="Why; it stays in the audit trail. A rollback needs one.")
 @click.option("--to", type=int, help="Number of a publication; default: the one before.")
 @click.option("--drill", is_flag=True, help="Rehearse it with every edge; nothing is published.")
+@click.option("--ready", is_flag=True, help="Only look whether the way back is ready.")
 @json_option
 def rollback(
-    product: str | None, reason: str | None, to: int | None, drill: bool, as_json: bool
+    product: str | None,
+    reason: str | None,
+    to: int | None,
+    drill: bool,
+    ready: bool,
+    as_json: bool,
 ) -> int:
     """Publish what was live before as a new admission generation.
 
     With --drill it is rehearsed: exit code 0 when every edge could have activated it, 1 when one
-    would refuse it, 2 when one didn't answer.
+    would refuse it, 2 when one didn't answer. With --ready it is looked at: 0 ready, 1 not, 2
+    unknown.
     """
-    if drill and to:
-        raise click.UsageError("A drill rehearses the next rollback; it takes no --to.")
+    if (drill or ready) and to:
+        raise click.UsageError("--drill and --ready are about the next rollback; without --to.")
     api, slug = Api(), named(product)
+    if ready:
+        found = api.get(f"/api/v1/products/{slug}/rollback-readiness")
+        show(found, lambda: ready_text(found), as_json=as_json)
+        return READY.get(found["readiness"] or "not_ready", INCONCLUSIVE)
     if drill:
         return _rehearsed(api, slug, reason or "", as_json)
     if not reason:
@@ -41,6 +53,18 @@ def rollback(
 def rollback_text(made: Json) -> str:
     digest = short(made["incumbent_digest"])
     return f"Admission generation {made['number']} ({made['kind']}) serves {digest} again."
+
+
+def ready_text(found: Json) -> str:
+    """What would be restored, and each fact that its readiness rests on."""
+    if found["restores"] is None:
+        return f"Nothing to roll back: {found['why_not']}"
+    lines = [
+        f"{found['readiness'].replace('_', ' ').capitalize()}: generation {found['generation']}"
+        f" ({short(found['restores'])}) on pool {found['pool']} would be restored."
+    ]
+    rows = [(one["name"], one["state"].replace("_", " "), one["text"]) for one in found["checks"]]
+    return "\n".join([*lines, table(("check", "state", "found"), rows)])
 
 
 def _rehearsed(api: Api, slug: str, reason: str, as_json: bool) -> int:

@@ -1,0 +1,1 @@
+"""Releases from a terminal: proposals, rollouts, pools, edges and emergencies, over REST."""

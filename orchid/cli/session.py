@@ -1,0 +1,118 @@
+"""`orchid sign-in` and `sign-out`: a person at a terminal, by the session that a browser has."""
+
+import json
+import os
+from pathlib import Path
+
+import click
+import httpx
+
+from orchid.cli.output import written
+
+CSRF, SESSION = "csrftoken", "sessionid"
+LOGIN, CODE, LOGOUT = "/login", "/login/code", "/logout"
+Cookies = dict[str, str]
+#: What the page of one's sessions calls it.
+TOLD = {"User-Agent": "orchid sign-in, at a terminal"}
+WRONG = (
+    "That name and password don't go together. After many wrong ones nobody is let in for a"
+    " quarter of an hour."
+)
+WRONG_CODE = (
+    "That code is not taken. It is six digits of the authenticator app, or a recovery code;"
+    " a security key can be shown to a browser alone."
+)
+
+
+@click.command("sign-in")
+@click.argument("name")
+def sign_in(name: str) -> None:
+    """Sign in as the person NAME, for what no token may: approve, publish, act in an emergency.
+
+    Asks for the password, and for a code where the account has a second factor. The session ends
+    as one in a browser does, and what moves traffic asks to sign in again after half an hour.
+    """
+    from orchid.cli.client import address
+
+    url = address()
+    with httpx.Client(base_url=url, timeout=30.0, headers=TOLD) as client:
+        try:
+            _password_shown(client, name)
+        except httpx.TransportError as error:
+            raise click.ClickException(f"No control plane answers at {url} ({error}).") from error
+        cookies = {one: client.cookies[one] for one in (CSRF, SESSION) if one in client.cookies}
+    _keep({**_kept(), url: cookies})
+    told = " ORCHID_TOKEN is set and counts first." if os.environ.get("ORCHID_TOKEN") else ""
+    click.echo(f"Signed in to {url} as {name}.{told}", err=True)
+
+
+@click.command("sign-out")
+def sign_out() -> None:
+    """End the session of `orchid sign-in`, here and at the control plane."""
+    from orchid.cli.client import address
+
+    url, kept = address(), _kept()
+    cookies = kept.pop(url, None)
+    _keep(kept)
+    if cookies is None:
+        raise click.ClickException(f"Nobody is signed in to {url} from here.")
+    with httpx.Client(base_url=url, cookies=cookies, headers=sent_by(url, cookies)) as client:
+        try:
+            client.post(LOGOUT)
+        except httpx.TransportError as error:
+            raise click.ClickException(f"Forgotten here only: {error}") from error
+    click.echo(f"Signed out of {url}.", err=True)
+
+
+def session_of(url: str) -> Cookies | None:
+    """The session that was begun here with this control plane."""
+    return _kept().get(url)
+
+
+def sent_by(url: str, cookies: Cookies) -> dict[str, str]:
+    """What a form of the site's own would send, which a session is asked for with each act."""
+    return {"X-CSRFToken": cookies.get(CSRF, ""), "Referer": f"{url}/"}
+
+
+def _password_shown(client: httpx.Client, name: str) -> None:
+    client.get(LOGIN)
+    answer = _sent(client, LOGIN, username=name, password=click.prompt("Password", hide_input=True))
+    if not answer.is_redirect:
+        raise click.ClickException(WRONG)
+    if answer.headers["Location"].startswith(CODE):
+        client.get(CODE)
+        answer = _sent(client, CODE, code=click.prompt("Code"))
+        if not answer.is_redirect:
+            raise click.ClickException(WRONG_CODE)
+    if SESSION not in client.cookies:
+        raise click.ClickException(WRONG)
+
+
+def _sent(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
+    token = client.cookies.get(CSRF, "")
+    referer = {"Referer": str(client.base_url.join(path))}
+    return client.post(path, data={**fields, "csrfmiddlewaretoken": token}, headers=referer)
+
+
+def _file() -> Path:
+    given = os.environ.get("ORCHID_SESSIONS", "")
+    return Path(given) if given else Path(click.get_app_dir("orchid")) / "sessions.json"
+
+
+def _kept() -> dict[str, Cookies]:
+    try:
+        found = json.loads(_file().read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _keep(sessions: dict[str, Cookies]) -> None:
+    """For the eyes of this user alone: whoever has the file is that person."""
+    file = _file()
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    before = os.umask(0o077)
+    try:
+        written(json.dumps(sessions, indent=2).encode(), file)
+    finally:
+        os.umask(before)
