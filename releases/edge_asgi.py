@@ -6,29 +6,32 @@ import re
 import time
 from datetime import UTC, datetime
 
-import msgspec
 from django.conf import settings
-from psycopg import OperationalError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from releases import edge_drills
+from releases.edge_bodies import EDGE_NAME, body_of, read_report
 from releases.edge_callers import is_live, shown_by
 from releases.edge_hub import Hub
-from releases.edge_problems import EdgeProblem, answered, some_seconds, stranger
+from releases.edge_problems import (
+    ANSWERED,
+    EdgeProblem,
+    answered,
+    bad_name,
+    some_seconds,
+    stranger,
+)
 from releases.edge_reports import report_every_s
 from releases.edge_store import Caller, EdgeStore, Report, Served, conninfo
 from releases.edge_stream import EventStream
 from releases.keys import public_keys
-from releases.states import ActivationState
 
 LONGEST_WAIT_S = 30.0
-LARGEST_REPORT = 64 * 1024
 NEWS_PER_S = 500  # of edges that have news: at one moment, while others still wait for it
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
-EDGE_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 WAIT = re.compile(r"(?:^|[\s,])wait=(\d{1,4})(?:$|[\s,;])")
 
 
@@ -45,8 +48,9 @@ def create_app(dsn: str | None = None, at_most: int | None = None) -> Starlette:
             Route("/v1/products/{product}/activations", activations, methods=["POST"]),
             Route("/v1/products/{product}/drills/{drill}", drill, methods=["GET", "POST"]),
         ],
-        exception_handlers={EdgeProblem: answered, OperationalError: answered},
+        exception_handlers=dict.fromkeys(ANSWERED, answered),
     )
+    app.router.redirect_slashes = False  # it would send an edge wherever a Host header says
     store = EdgeStore(dsn or conninfo())
     app.state.hub = Hub(store, at_most or settings.EDGES.held)
     app.state.rehearsals = edge_drills.Rehearsals(store)
@@ -98,7 +102,7 @@ async def keys(request: Request) -> Response:
 async def activations(request: Request) -> Response:
     """What the edge runs or refuses, with the sequences still open; recorded when answered."""
     hub, caller = await _asking(request)
-    report = _read_report(await _body(request))
+    report = read_report(await body_of(request))
     edge_id = caller.edge_id
     if edge_id is None or report.edge != caller.edge:
         edge_id = await _registered(hub, caller, report.edge, list(public_keys()))
@@ -118,7 +122,7 @@ async def drill(request: Request) -> Response:
     number = edge_drills.number_of(request)
     rehearsals: edge_drills.Rehearsals = request.app.state.rehearsals
     if request.method == "POST":
-        return await edge_drills.answer(rehearsals, caller, number, await _body(request))
+        return await edge_drills.answer(rehearsals, caller, number, await body_of(request))
     return await edge_drills.offered(rehearsals, caller, number)
 
 
@@ -163,7 +167,7 @@ async def _asking(request: Request) -> tuple[Hub, Caller]:
 
 async def _registered(hub: Hub, caller: Caller, name: str, kids: list[str]) -> int:
     if not EDGE_NAME.fullmatch(name):
-        raise EdgeProblem(400, "bad_name", "Bad edge name", "Letters, digits, . _ - only.")
+        raise bad_name()
     edge = await hub.store.register(caller, name, kids)
     if edge is None:
         detail = "One credential stands for one edge. Issue another for another edge."
@@ -192,24 +196,3 @@ def _skew_ms(report: Report) -> float | None:
     """How far the edge's clock is behind ours, the way of its report included."""
     sent_at = report.sent_at
     return (datetime.now(UTC) - sent_at).total_seconds() * 1000 if sent_at else None
-
-
-async def _body(request: Request) -> bytes:
-    """The body, refused while it is still coming in when it is larger than a report can be."""
-    parts = bytearray()
-    async for part in request.stream():
-        parts += part
-        if len(parts) > LARGEST_REPORT:
-            raise EdgeProblem(413, "too_large", "Too large", "A report is at most 64 KiB.")
-    return bytes(parts)
-
-
-def _read_report(body: bytes) -> Report:
-    try:
-        report = msgspec.json.decode(body, type=Report)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise EdgeProblem(400, "bad_report", "Unreadable report", str(error)) from error
-    if report.state not in ActivationState.values or not EDGE_NAME.fullmatch(report.edge):
-        states = ", ".join(ActivationState.values)
-        raise EdgeProblem(400, "bad_report", "Unreadable report", f"state is one of {states}.")
-    return report
