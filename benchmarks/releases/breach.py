@@ -3,8 +3,8 @@
 PostgreSQL, web, worker, beat and an edge are the processes that `orchid up` starts. Each round
 publishes a candidate for half of the traffic, waits until its window is open, and delivers one
 batch in which all that the candidate served came late. The clock runs from the 202 until the
-rollback's publication is there, and until the edge has activated it. That edge has no traffic, so
-that figures also wait for its word of how far they are complete, each five seconds.
+rollback's publication is there, and until the edge has activated it. That edge has no traffic and
+says only each five seconds how far it is complete; harm that another has told does not wait for it.
 """
 
 import json
