@@ -10,6 +10,7 @@ from typing import Any
 import click
 import httpx
 import pytest
+from allauth.mfa.totp.internal import auth as totp
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -267,3 +268,19 @@ def test_a_wrong_password_signs_nobody_in(
     code, _, err = orchid("sign-in ben", "")
     assert (code, "don't go together" in err) == (3, True)
     assert not (tmp_path / ".json").exists()
+
+
+def test_who_has_a_second_factor_is_asked_for_it(
+    orchid: Orchid, product: Product, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = totp.generate_totp_secret()
+    totp.TOTP.activate(User.objects.get(username="cho"), secret)
+    codes = ["000000"]
+    answers = {"Password": lambda: PASSWORD, "Code": lambda: codes[-1]}
+    monkeypatch.setattr("click.prompt", lambda asked, **_: answers[asked]())
+    wrong = orchid("sign-in cho", "")
+    assert (wrong[0], "six digits" in wrong[2]) == (3, True)
+    counter = next(totp.yield_hotp_counters_from_time())
+    codes.append(totp.format_hotp_value(totp.hotp_value(secret, counter)))
+    assert orchid("sign-in cho", "")[0] == 0
+    assert orchid("proposal list", "")[0] == 0
