@@ -86,7 +86,12 @@ def document_of(digest: str) -> PolicyDocument:
 
 def difference(base_digest: str, digest: str) -> list[Change]:
     """What changed between two documents, in words and by category."""
-    return changes(given_of(base_digest), given_of(digest))
+    return list(_difference(base_digest, digest))
+
+
+@lru_cache(maxsize=256)  # a submission asks for it, and the publication again
+def _difference(base_digest: str, digest: str) -> tuple[Change, ...]:
+    return tuple(changes(given_of(base_digest), given_of(digest)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from django.db import models, transaction
-from django.db.models import F
 
 from accounts.guard import Actor, Permission, require
 from accounts.services import record
@@ -152,30 +151,46 @@ def land(
     `decide` runs under the lock with the row as it is now. It checks what the move asks (base,
     digest, votes), writes rows that belong to the move, and raises a problem to refuse it.
     """
-    kind = type(row)
-    name = name_of(kind)
     with transaction.atomic():
-        product = lock_product(row.product_id)
-        fresh = _locked(kind, row.pk)
-        _check_version(name, fresh, expected_version)
-        rule = _rule(kind, fresh, move)
-        require(actor, rule.needs, product.slug)
-        change = decide(fresh)
-        _update(kind, fresh, rule, change)
-        record(
-            actor,
-            f"{name}.{move}",
-            product=product.slug,
-            obj=(name, str(fresh.pk)),
-            before=change.before,
-            after=change.after,
-            reason=change.reason,
-            data={"from": fresh.state, "to": str(rule.to), **change.data},
-        )
-        for effect in change.on_commit:
-            transaction.on_commit(effect)
-        fresh.refresh_from_db()
-    return fresh
+        found = locked(type(row), lock_product(row.product_id), pk=row.pk)
+        if not found:
+            raise NotFound("not_found", f"There is no {type(row)._meta.verbose_name} {row.pk}.")
+        _check_version(found[0], expected_version)
+        land_locked(found[0], move, actor, decide)
+    return found[0]
+
+
+def locked(kind: type[Row], product: Product, **which: Any) -> list[Row]:
+    """Rows as they are now, held until the transaction ends; it has the product's lock already."""
+    rows: models.QuerySet[Row] = kind.objects.select_for_update(no_key=True, of=("self",))
+    found = list(rows.filter(product=product, **which))
+    for row in found:
+        row.product = product
+    return found
+
+
+def land_locked(row: Row, move: Move, actor: Actor, decide: Callable[[Row], Change]) -> None:
+    """`land` for a move that another one brings with it, on a row that `locked` gave.
+
+    All is checked as ever. A refusal is one of the whole decision: nobody may go on after it.
+    """
+    kind, name, before = type(row), name_of(type(row)), row.state
+    rule = _rule(kind, row, move)
+    require(actor, rule.needs, row.product.slug)
+    change = decide(row)
+    _update(kind, row, rule, change)
+    record(
+        actor,
+        f"{name}.{move}",
+        product=row.product.slug,
+        obj=(name, str(row.pk)),
+        before=change.before,
+        after=change.after,
+        reason=change.reason,
+        data={"from": before, "to": str(rule.to), **change.data},
+    )
+    for effect in change.on_commit:
+        transaction.on_commit(effect, robust=True)  # what is decided stands, whatever follows
 
 
 def name_of(kind: type[AnyRow]) -> str:
@@ -188,19 +203,11 @@ def allowed(row: AnyRow, move: Move) -> bool:
     return (row.status, move) in MOVES[type(row)]
 
 
-def _locked(kind: type[Row], pk: int) -> Row:
-    found: models.QuerySet[Row] = kind.objects.select_for_update(no_key=True, of=("self",))
-    row = found.filter(pk=pk).first()
-    if row is None:
-        raise NotFound("not_found", f"There is no {kind._meta.verbose_name} {pk}.")
-    return row
-
-
-def _check_version(name: str, row: AnyRow, expected: int | None) -> None:
+def _check_version(row: AnyRow, expected: int | None) -> None:
     if expected is not None and row.version != expected:
         raise Conflict(
             "version_changed",
-            f"The {name.replace('_', ' ')} is at version {row.version}, you acted on version "
+            f"The {type(row)._meta.verbose_name} is at version {row.version}, you acted on version "
             f"{expected}. Look at it again before you repeat the move.",
         )
 
@@ -218,7 +225,9 @@ def _rule(kind: type[AnyRow], row: AnyRow, move: Move) -> Rule:
 
 def _update(kind: type[AnyRow], row: AnyRow, rule: Rule, change: Change) -> None:
     """Write conditionally on what was checked; under the lock this can only lose by a fault."""
-    columns = {"state": rule.to, "version": F("version") + 1, **change.columns}
+    columns = {"state": rule.to.value, "version": row.version + 1, **change.columns}
     seen = kind.objects.filter(pk=row.pk, version=row.version, state=row.state)
     if seen.update(**columns) != 1:
         raise Conflict("version_changed", "The row changed under the lock.")
+    for name, value in columns.items():
+        setattr(row, name, value)

@@ -3,18 +3,16 @@
 from django.db.models import Q, QuerySet
 
 from gates.models import Evidence
-from policies.models import Manifest
+from orchid.engine.document.canonical import manifest_digest
+from policies.selectors import document_of
 from releases.models import Proposal
 
 
 def evidence_for(product_id: int, digest: str) -> QuerySet[Evidence]:
     """Evidence on the very models that a content pins: the same route under the same manifest."""
-    pinned = Manifest.objects.filter(
-        revision__generation__product=product_id, revision__digest=digest
-    ).values_list("model", "digest")
     cells = Q(pk__in=[])
-    for route, manifest in set(pinned):
-        cells |= Q(route=route, manifest=manifest)
+    for route, model in document_of(digest).models.items():
+        cells |= Q(route=route, manifest=manifest_digest(model))
     return Evidence.objects.filter(cells, product=product_id).order_by("route", "key", "id")
 
 

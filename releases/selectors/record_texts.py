@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from django.db.models import Prefetch
+
 from gates import wording
 from gates.selectors import bounds, frontier
 from gates.states import Metric
 from orchid.engine.document.operation import Revisit
 from orchid.engine.document.values import duration_text
 from orchid.engine.frontier import Point
+from policies.models import Revision
 from policies.selectors import document_of
 from releases.models import Proposal, Vote
 from releases.selectors.evidence import evidence_for
@@ -17,11 +20,14 @@ from releases.states import Choice, ProposalState
 
 #: Pieces of evidence that are named one by one.
 NAMED = 40
+#: Other proposals on the same base that are named.
+TURNED_DOWN = 20
 
 
 def generated(proposal: Proposal) -> dict[str, str]:
     """Every section by its key, as the facts are now."""
-    return {key: write(proposal) for key, (_, write) in SECTIONS.items()}
+    base = generation_of(proposal.product_id, proposal.base_digest)
+    return {key: write(proposal, base) for key, (_, write) in SECTIONS.items()}
 
 
 def titles() -> dict[str, str]:
@@ -29,12 +35,11 @@ def titles() -> dict[str, str]:
     return {key: title for key, (title, _) in SECTIONS.items()}
 
 
-def _decision(proposal: Proposal) -> str:
+def _decision(proposal: Proposal, base: Revision | None) -> str:
     number = proposal.generation.number
     lines = [f"Serve generation {number} (content `{proposal.revision_digest}`): {proposal.title}."]
     if proposal.rationale:
         lines.append(proposal.rationale)
-    base = generation_of(proposal.product_id, proposal.base_digest)
     if base is not None:
         lines.append(
             f"Base: generation {base.generation.number}, publication {proposal.base_publication}."
@@ -44,7 +49,7 @@ def _decision(proposal: Proposal) -> str:
     return "\n\n".join([*lines, _listed(map(_vote_said, _standing_votes(proposal)))]).strip()
 
 
-def _gates(proposal: Proposal) -> str:
+def _gates(proposal: Proposal, base: Revision | None) -> str:
     trade = read_trade(proposal.trade)
     if trade is None:
         return "No trade has been taken yet."
@@ -63,7 +68,7 @@ def _gates(proposal: Proposal) -> str:
     return _listed(lines)
 
 
-def _evidence(proposal: Proposal) -> str:
+def _evidence(proposal: Proposal, base: Revision | None) -> str:
     rows = list(evidence_for(proposal.product_id, proposal.revision_digest))
     lines = [
         f"{row.suite} {row.suite_version} on {row.route}, {row.key or 'everything'}: "
@@ -76,19 +81,21 @@ def _evidence(proposal: Proposal) -> str:
     return "\n\n".join(part for part in (whole, _listed(lines)) if part) or "None."
 
 
-def _rejected(proposal: Proposal) -> str:
+def _rejected(proposal: Proposal, base: Revision | None) -> str:
     """Proposals turned down on the same base, and points that miss a gate or are beaten."""
     others = Proposal.objects.filter(
         product=proposal.product_id,
         base_digest=proposal.base_digest,
         state__in=(ProposalState.REJECTED, ProposalState.WITHDRAWN),
     ).exclude(pk=proposal.pk)
-    lines = [_turned_down(other) for other in others.select_related("generation")[:20]]
+    against = Prefetch("votes", Vote.objects.filter(decision=Choice.REJECT).order_by("-at"))
+    shown = others.select_related("generation").prefetch_related(against)[:TURNED_DOWN]
+    lines = [_turned_down(other) for other in shown]
     lines += _points_against(proposal)
     return _listed(lines) or "No other proposal was turned down on this base."
 
 
-def _failure(proposal: Proposal) -> str:
+def _failure(proposal: Proposal, base: Revision | None) -> str:
     document = document_of(proposal.revision_digest)
     rungs = [step if isinstance(step, str) else step.rung for step in document.overload]
     ladder = ", then ".join(rung.replace("_", " ") for rung in rungs)
@@ -103,8 +110,7 @@ def _failure(proposal: Proposal) -> str:
     )
 
 
-def _rollback(proposal: Proposal) -> str:
-    base = generation_of(proposal.product_id, proposal.base_digest)
+def _rollback(proposal: Proposal, base: Revision | None) -> str:
     if base is None:
         return "Nothing was live before it: a rollback has nothing to restore."
     pool = document_of(base.digest).fleet.pool
@@ -117,12 +123,14 @@ def _rollback(proposal: Proposal) -> str:
     return _listed(lines)
 
 
-def _revisit(proposal: Proposal) -> str:
+def _revisit(proposal: Proposal, base: Revision | None) -> str:
     rows = document_of(proposal.revision_digest).revisit
     return _listed(_condition(row) for row in rows) or "The document names none."
 
 
-SECTIONS: Mapping[str, tuple[str, Callable[[Proposal], str]]] = {
+#: Writes a section of a proposal from the facts; the other argument is what is live before it.
+Writer = Callable[[Proposal, Revision | None], str]
+SECTIONS: Mapping[str, tuple[str, Writer]] = {
     "decision": ("Decision", _decision),
     "gates": ("Gates", _gates),
     "evidence": ("Evidence", _evidence),
@@ -148,8 +156,8 @@ def _vote_said(vote: Vote) -> str:
 
 
 def _turned_down(other: Proposal) -> str:
-    said = other.votes.filter(decision=Choice.REJECT).order_by("-at").first()
-    why = said.reason if said else "no reason was given"
+    said = list(other.votes.all())
+    why = said[0].reason if said else "no reason was given"
     state = other.get_state_display().lower()
     return f"Generation {other.generation.number}, {other.title}: {state}, {why}"
 

@@ -7,6 +7,7 @@ nothing of what it holds, and a count of long ago is no evidence.
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import Q
 
 from policies.models import Product
 from releases.edge_reports import counts_for
@@ -34,11 +35,8 @@ def is_told(edge: Edge, counts_from: datetime) -> bool:
 
 def untold(product: Product, now: datetime) -> bool:
     """Whether some edge in service may hold what nobody knows of."""
-    edges = Edge.objects.filter(product=product, retired_at=None)
-    telling = edges.filter(
-        seen__reported_at__gte=told_since(now), seen__active_publication__isnull=False
-    )
-    return edges.count() > telling.count()
+    telling = Q(seen__reported_at__gte=told_since(now), seen__active_publication__isnull=False)
+    return Edge.objects.filter(product=product, retired_at=None).exclude(telling).exists()
 
 
 _OPEN = """

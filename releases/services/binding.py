@@ -81,10 +81,15 @@ def stale(why: str) -> Conflict:
 
 def moved(proposal: Proposal) -> str:
     """Why the binding no longer holds, in words; empty while it does."""
-    if current_revision(proposal.generation).digest != proposal.revision_digest:
+    if _newest_digest(proposal.generation_id) != proposal.revision_digest:
         return "The document was edited after it was submitted"
     seen = evidence_digest(proposal.product_id, proposal.revision_digest)
     return "" if seen == proposal.evidence_digest else worsened(proposal)
+
+
+def _newest_digest(generation_id: int) -> str | None:
+    revisions = Revision.objects.filter(generation=generation_id).order_by("-number")
+    return revisions.values_list("digest", flat=True).first()
 
 
 def void_votes(proposal: Proposal, why: str) -> int:

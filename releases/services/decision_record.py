@@ -59,17 +59,24 @@ def edit(
     return record_of(fresh)
 
 
-def fix(
-    proposal: Proposal, actor: Actor, now: datetime, facts: Mapping[str, str] | None = None
-) -> RecordRevision:
-    """Fix the record in the transaction that publishes: from now on it is what it says.
+def fix_published(proposal: Proposal, actor: Actor, now: datetime) -> None:
+    """Fix the record of what has just been committed, so that no edge waits for its texts.
 
-    `facts` is what was generated just before the lock was taken, so that nobody waits for it.
+    Nobody can edit it any more; what is not done here is done by the next tick.
     """
+    facts = generated(proposal)
+    with transaction.atomic():
+        lock_product(proposal.product_id)
+        fix(proposal, actor, now, facts)
+
+
+def fix(
+    proposal: Proposal, actor: Actor, now: datetime, facts: Mapping[str, str]
+) -> RecordRevision:
+    """Write the last revision, once: from now on the record is what it says."""
     last = RecordRevision.objects.filter(proposal=proposal).order_by("-number").first()
     if last is not None and last.final:
         return last
-    facts = facts or generated(proposal)
     texts = {**facts, **(last.texts if last else {})}
     number = last.number + 1 if last else 1
     return _append(proposal, number, texts, facts, actor.name, now, final=True)
@@ -121,8 +128,8 @@ def _append(
 
 
 def step(product: Product, now: datetime) -> None:
-    """Fix what was published in an emergency, which waits for no record: within a tick."""
+    """Fix what was published in an emergency, or by a process that ended then: within a tick."""
     fixed = RecordRevision.objects.filter(proposal=OuterRef("pk"), final=True)
     unfixed = Proposal.objects.filter(product=product, state=ProposalState.PUBLISHED)
     for proposal in unfixed.exclude(Exists(fixed)).select_related("product", "generation"):
-        fix(proposal, SYSTEM_ACTOR, now)
+        fix(proposal, SYSTEM_ACTOR, now, generated(proposal))

@@ -9,7 +9,7 @@ from accounts.guard import Actor, Permission, require
 from accounts.roles import Role
 from controlplane.errors import BadInput, Conflict, Forbidden, Invalid
 from policies.models import Product
-from releases.lifecycle import Change, Move, land
+from releases.lifecycle import Change, Move, land, land_locked, locked
 from releases.models import Proposal, Publication, Rollout
 from releases.services.binding import current_revision
 from releases.services.issue import Serving, issue, latest
@@ -51,7 +51,7 @@ def _published(
     live = _checked(row, actor, reason)
     digest = current_revision(row.generation).digest
     base = settled_digest(row.product, live)
-    _refuse_content(row.product, digest, base)
+    _refuse_content(row.product, digest, base, live)
     record_contributors(row)
     publication = issue(
         row.product,
@@ -60,6 +60,7 @@ def _published(
         actor=actor.name,
         reason=reason,
         now=now,
+        previous=live,
     )
     _close_rollout(row.product, actor, publication, reason, now)
     required = required_for(base, digest)
@@ -93,13 +94,13 @@ def _checked(row: Proposal, actor: Actor, reason: str) -> Publication:
     return live
 
 
-def _refuse_content(product: Product, digest: str, base: str) -> None:
+def _refuse_content(product: Product, digest: str, base: str, live: Publication) -> None:
     if digest == base:
         raise Conflict("nothing_changes", "This content is what is live already.")
     findings = blocking_findings(product, digest, base)
     if findings:
         raise Invalid("findings", "The document breaks its own rules.", errors=findings)
-    refuse_overlap(product, digest)
+    refuse_overlap(product, digest, live)
 
 
 def settled_digest(product: Product, live: Publication) -> str:
@@ -118,19 +119,17 @@ def _asked_of(required: dict[str, int]) -> list[str]:
 def _close_rollout(
     product: Product, actor: Actor, publication: Publication, reason: str, now: datetime
 ) -> None:
-    rollout = Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).first()
-    if rollout is None:
-        return
     columns: dict[str, Any] = {"publication": publication, "closed_at": now, "reason": reason}
-    land(
-        rollout,
-        Move.ROLL_BACK,
-        actor,
-        lambda row: Change(
-            columns=columns,
-            reason=reason,
-            before=row.candidate_digest,
-            after=publication.incumbent_digest,
-            data={"publication": publication.number},
-        ),
-    )
+    for rollout in locked(Rollout, product, state__in=OPEN_ROLLOUTS):
+        land_locked(
+            rollout,
+            Move.ROLL_BACK,
+            actor,
+            lambda row: Change(
+                columns=columns,
+                reason=reason,
+                before=row.candidate_digest,
+                after=publication.incumbent_digest,
+                data={"publication": publication.number},
+            ),
+        )

@@ -1,42 +1,76 @@
 """All that has to hold at the moment at which an approved proposal is published."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from controlplane.errors import Conflict
+from orchid.engine.document.model import PolicyDocument
 from orchid.engine.freezes import free_from, frozen_at
 from orchid.engine.wall_clock import wall_at
 from policies.selectors import document_of
-from releases.models import Proposal, Rollout
+from releases.models import Proposal, Publication, Rollout, Vote
 from releases.selectors.progress.ahead import warm
 from releases.services.binding import moved, stale
-from releases.services.in_force import rollout_rules
+from releases.services.expiry import expired, is_due
+from releases.services.in_force import ruling_of
 from releases.services.issue import latest
 from releases.services.pools import refuse_overlap
 from releases.services.propose import record_contributors
-from releases.services.quorum import lapsed, still_missing
+from releases.services.quorum import approvals, lapsed, still_missing
 from releases.services.second_look import refuse_overdue
 from releases.states import OPEN_ROLLOUTS
 
-#: Asks one thing that a publication rests on, at a moment; raises Conflict where it does not hold.
-Check = Callable[[Proposal, datetime], None]
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a publication of a proposal rests on at a moment, each read once."""
+
+    row: Proposal
+    now: datetime
+
+    @cached_property
+    def live(self) -> Publication | None:
+        return latest(self.row.product)
+
+    @cached_property
+    def rules(self) -> PolicyDocument:
+        """The document in force, never the one that asks to be."""
+        return ruling_of(self.live, self.row)
+
+    @cached_property
+    def approvals(self) -> list[Vote]:
+        """Those of people of whom it is known by now that they had no hand in it."""
+        record_contributors(self.row)
+        return approvals(self.row)
+
+
+#: Asks one thing that a publication rests on; raises Conflict where it does not hold.
+Check = Callable[[Grounds], None]
 
 
 def hindrances(proposal: Proposal, now: datetime) -> list[Conflict]:
     """All that keeps an approved proposal from being published at this moment."""
-    return [refused for check in CHECKS if (refused := _refusal(check, proposal, now))]
+    grounds = Grounds(proposal, now)
+    return [refused for check in CHECKS if (refused := _refusal(check, grounds))]
 
 
-def _refusal(check: Check, proposal: Proposal, now: datetime) -> Conflict | None:
+def _refusal(check: Check, grounds: Grounds) -> Conflict | None:
     try:
-        check(proposal, now)
+        check(grounds)
     except Conflict as refused:
         return refused
     return None
 
 
-def _check_base(row: Proposal, now: datetime) -> None:
-    live = latest(row.product)
+def _check_round(grounds: Grounds) -> None:
+    if is_due(grounds.row, grounds.now, grounds.rules):
+        raise expired()
+
+
+def _check_base(grounds: Grounds) -> None:
+    row, live = grounds.row, grounds.live
     if (live.target_digest if live else "") != row.base_digest:
         raise Conflict(
             "base_changed",
@@ -46,52 +80,53 @@ def _check_base(row: Proposal, now: datetime) -> None:
         )
 
 
-def _check_binding(row: Proposal, now: datetime) -> None:
-    why = moved(row)
+def _check_binding(grounds: Grounds) -> None:
+    why = moved(grounds.row)
     if why:
         raise stale(why)
 
 
-def _check_quorum(row: Proposal, now: datetime) -> None:
-    record_contributors(row)
-    missing = still_missing(row)
+def _check_quorum(grounds: Grounds) -> None:
+    missing = still_missing(grounds.row, grounds.approvals)
     if missing:
         raise stale(f"Approvals are missing: {', '.join(sorted(missing))}")
-    gone = lapsed(row)
+    gone = lapsed(grounds.approvals, grounds.row.product.slug)
     if gone:
         raise Conflict(
             "approval_lapsed", f"{', '.join(gone)} no longer holds the role of the approval."
         )
 
 
-def _check_time(row: Proposal, now: datetime) -> None:
-    if row.publish_at is not None and now < row.publish_at:
+def _check_time(grounds: Grounds) -> None:
+    row = grounds.row
+    if row.publish_at is not None and grounds.now < row.publish_at:
         local = row.publish_local.replace("T", " ")
         raise Conflict("scheduled_later", f"It is to be published at {local} {row.publish_zone}.")
 
 
-def _check_freeze(row: Proposal, now: datetime) -> None:
-    rules = rollout_rules(row)
-    found = frozen_at(rules.freezes, now)
+def _check_freeze(grounds: Grounds) -> None:
+    freezes = grounds.rules.rollout.freezes
+    found = frozen_at(freezes, grounds.now)
     if found is not None:
         zone = found.freeze.zone
-        free = wall_at(free_from(rules.freezes, now), zone)
+        free = wall_at(free_from(freezes, grounds.now), zone)
         raise Conflict(
             "frozen",
             f"The freeze “{found.freeze.name}” keeps it until {free:%Y-%m-%d %H:%M} {zone}.",
         )
 
 
-def _check_second_look(row: Proposal, now: datetime) -> None:
-    refuse_overdue(row.product)
+def _check_second_look(grounds: Grounds) -> None:
+    refuse_overdue(grounds.row.product)
 
 
-def _check_room(row: Proposal, now: datetime) -> None:
-    refuse_overlap(row.product, row.revision_digest)
+def _check_room(grounds: Grounds) -> None:
+    refuse_overlap(grounds.row.product, grounds.row.revision_digest, grounds.live)
 
 
-def _check_warm(row: Proposal, now: datetime) -> None:
+def _check_warm(grounds: Grounds) -> None:
     """A first stage that takes traffic is entered by publishing, and none is entered cold."""
+    row = grounds.row
     policy = document_of(row.revision_digest).rollout
     if not policy.warm_up or not policy.stages[0].fraction:
         return
@@ -100,12 +135,13 @@ def _check_warm(row: Proposal, now: datetime) -> None:
         raise Conflict("pool_not_warm", found.said)
 
 
-def _check_no_rollout(row: Proposal, now: datetime) -> None:
-    if Rollout.objects.filter(product=row.product, state__in=OPEN_ROLLOUTS).exists():
+def _check_no_rollout(grounds: Grounds) -> None:
+    if Rollout.objects.filter(product=grounds.row.product, state__in=OPEN_ROLLOUTS).exists():
         raise Conflict("rollout_open", "A rollout is under way; it has to end first.")
 
 
 CHECKS: tuple[Check, ...] = (
+    _check_round,
     _check_base,
     _check_binding,
     _check_quorum,

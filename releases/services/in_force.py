@@ -3,20 +3,25 @@
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import Approvals, Rollout
 from policies.selectors import document_of
-from releases.models import Proposal
+from releases.models import Proposal, Publication
 from releases.services.issue import latest
 
 
 def rollout_rules(proposal: Proposal) -> Rollout:
     """When and how something is published here."""
-    return _document(proposal).rollout
+    return ruling(proposal).rollout
 
 
 def approval_rules(proposal: Proposal) -> Approvals:
     """Who decides here, and for how long."""
-    return _document(proposal).approvals
+    return ruling(proposal).approvals
 
 
-def _document(proposal: Proposal) -> PolicyDocument:
-    live = latest(proposal.product)
+def ruling(proposal: Proposal) -> PolicyDocument:
+    """The document whose rules a proposal is under."""
+    return ruling_of(latest(proposal.product), proposal)
+
+
+def ruling_of(live: Publication | None, proposal: Proposal) -> PolicyDocument:
+    """The same, for whoever has read what is live already."""
     return document_of(live.target_digest if live else proposal.revision_digest)

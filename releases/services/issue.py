@@ -1,8 +1,9 @@
 """Take the next admission generation number of a product and sign what it serves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from django.db import connection
@@ -72,13 +73,15 @@ def issue(
     actor: str,
     reason: str,
     now: datetime,
-    votes: list[Vote] | None = None,
+    votes: Sequence[Vote] = (),
+    previous: Publication | None = None,
 ) -> Publication:
     """Write and announce the next publication. The caller holds the product's lock.
 
-    The number follows the last one that was committed, so an aborted move leaves no gap.
+    The number follows the last one that was committed, so an aborted move leaves no gap; whoever
+    has read that one under the same lock gives it as `previous`.
     """
-    previous = latest(product)
+    previous = previous or latest(product)
     number = previous.number + 1 if previous else 1
     pools = pools_for(product, serving.digests, previous, now)
     bundle = bundle_for(
@@ -89,7 +92,7 @@ def issue(
         previous=previous.number if previous else None,
         pools=pools,
         now=now,
-        votes=votes or (),
+        votes=votes,
     )
     publication = Publication.objects.create(
         product=product,
@@ -133,7 +136,7 @@ def bundle_for(
         generations=_generations(product, serving),
         exposure=_exposure(product, serving),
         pools=pools,
-        votes=tuple(map(_carried, [*votes, *_earlier_votes(product, serving, votes)])),
+        votes=(*map(_carried, votes), *_earlier_votes(product, serving, votes)),
         next_keys={key.kid: key.jwk for key in signing_keys()[1:]},
         slices=slices_of(product),
     )
@@ -163,7 +166,9 @@ def _generations(product: Product, serving: Serving) -> Generations:
     return Generations(_generation(product, serving.incumbent), candidate)
 
 
+@lru_cache(maxsize=32)
 def _generation(product: Product, digest: str) -> Generation:
+    """A digest names one content for ever, and the same few are signed again and again."""
     return Generation(digest, revision_by_digest(product, digest).document)
 
 
@@ -193,7 +198,9 @@ def _asked_of_edges(stage: Stage) -> EarlyStage | UnsetType:
     return stage.kind if stage.kind in ("shadow", "hard_limits") else UNSET
 
 
-def _earlier_votes(product: Product, serving: Serving, now_cast: Sequence[Vote]) -> list[Vote]:
+def _earlier_votes(
+    product: Product, serving: Serving, now_cast: Sequence[Vote]
+) -> Iterator[BundleVote]:
     """The approvals under which what is served was published: they travel with it for good."""
     stored = Vote.objects.filter(
         proposal__product=product,
@@ -203,8 +210,9 @@ def _earlier_votes(product: Product, serving: Serving, now_cast: Sequence[Vote])
         decision=Choice.APPROVE,
         void=False,
     )
-    known = [vote.pk for vote in now_cast]
-    return list(stored.exclude(pk__in=known).select_related("user", "proposal"))
+    earlier = stored.exclude(pk__in=[vote.pk for vote in now_cast])
+    for row in earlier.values_list("user__username", "role", "proposal__revision_digest", "at"):
+        yield BundleVote(*row)
 
 
 def _carried(vote: Vote) -> BundleVote:

@@ -4,6 +4,8 @@ from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 
+from django.db.models import Exists, OuterRef, Q
+
 from controlplane.errors import Conflict
 from orchid.engine import memory
 from orchid.engine.document.canonical import manifest_digest
@@ -37,23 +39,26 @@ def pool_of(digest: str) -> str:
 
 def released(product: Product, digests: Collection[str]) -> dict[str, PoolRelease]:
     """The releases in force, by digest: a generation that was published again needs its pool."""
+    served_since = Publication.objects.filter(
+        Q(incumbent_digest=OuterRef("digest")) | Q(candidate_digest=OuterRef("digest")),
+        product=OuterRef("product"),
+        number__gt=OuterRef("publication"),
+    )
+    rows = PoolRelease.objects.filter(product=product, digest__in=digests)
     found: dict[str, PoolRelease] = {}
-    for row in PoolRelease.objects.filter(product=product, digest__in=digests):
-        if not _served_since(product, row):
-            found.setdefault(row.digest, row)
+    for row in rows.exclude(Exists(served_since)):
+        found.setdefault(row.digest, row)
     return found
 
 
-def refuse_overlap(product: Product, digest: str) -> None:
-    """Refuse content that would overlap in place with what its pool still holds.
+def refuse_overlap(product: Product, digest: str, newest: Publication | None) -> None:
+    """Refuse content that would overlap in place with what its pool holds by the newest bundle.
 
     Conflict `no_room_in_pool` says the sum. Where neither side declares a residency ledger, or a
     model names no weights, there is nothing to add up and nothing is refused.
     """
-    held = _held_in_pool(product, digest)
-    document = document_of(digest)
-    ledgers = (memory.residency(one.fleet) for one in (document, *held))
-    ledger = next((one for one in ledgers if one is not None), None)
+    document, held = document_of(digest), _held_in_pool(product, digest, newest)
+    ledger = _ledger(document, *held)
     if ledger is None:
         return
     for route, model in document.models.items():
@@ -64,14 +69,22 @@ def refuse_overlap(product: Product, digest: str) -> None:
             raise Conflict("no_room_in_pool", said)
 
 
-def _held_in_pool(product: Product, digest: str) -> list[PolicyDocument]:
-    """The other generations that the same pool still holds, by the newest publication."""
-    newest = Publication.objects.filter(product=product).order_by("-number").first()
-    if newest is None:
+def _held_in_pool(
+    product: Product, digest: str, newest: Publication | None
+) -> list[PolicyDocument]:
+    """The other generations that its pool holds by the newest publication, if room is counted."""
+    pools, pool = newest.pools if newest else {}, pool_of(digest)
+    same = {one: document_of(one) for one, name in pools.items() if name == pool and one != digest}
+    if _ledger(document_of(digest), *same.values()) is None:
         return []
-    pool = pool_of(digest)
-    same = {one for one, name in newest.pools.items() if name == pool and one != digest}
-    return [document_of(one) for one in sorted(same - released(product, same).keys())]
+    let_go = released(product, same)
+    return [same[one] for one in sorted(same) if one not in let_go]
+
+
+def _ledger(*documents: PolicyDocument) -> memory.Residency | None:
+    """The first that says what a device holds."""
+    ledgers = (memory.residency(one.fleet) for one in documents)
+    return next((one for one in ledgers if one is not None), None)
 
 
 def _other_versions(route: str, coming: Model, held: list[PolicyDocument]) -> dict[str, Decimal]:
@@ -119,9 +132,3 @@ def _holds_its_own(digest: str, pool: str, served: Collection[str]) -> bool:
     needed = {manifest_digest(model) for one in same_pool for model in one.models.values()}
     mine = {manifest_digest(model) for model in document_of(digest).models.values()}
     return not mine <= needed
-
-
-def _served_since(product: Product, release: PoolRelease) -> bool:
-    later = Publication.objects.filter(product=product, number__gt=release.publication)
-    of_it = later.filter(incumbent_digest=release.digest)
-    return (of_it | later.filter(candidate_digest=release.digest)).exists()

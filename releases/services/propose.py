@@ -90,15 +90,16 @@ def withdraw(
 
 def record_contributors(proposal: Proposal) -> None:
     """Write down everyone with a hand in it; asked again at every submit, vote and publish."""
-    hands = [(proposal.author_user_id, Part.AUTHOR), (proposal.owner_user_id, Part.TOKEN_OWNER)]
-    written = Revision.objects.filter(generation=proposal.generation)
-    for editor, owner in written.values_list("created_by_user_id", "owner_user_id"):
-        hands += [(editor, Part.CO_EDITOR), (owner, Part.TOKEN_OWNER)]
-    generation = proposal.generation
-    hands += [
-        (generation.created_by_user_id, Part.CO_EDITOR),
-        (generation.owner_user_id, Part.TOKEN_OWNER),
-    ]
+    hands = {(proposal.author_user_id, Part.AUTHOR), (proposal.owner_user_id, Part.TOKEN_OWNER)}
+    written = Revision.objects.filter(generation=proposal.generation_id)
+    for editor, owner, beginner, owner_then in written.values_list(
+        "created_by_user_id",
+        "owner_user_id",
+        "generation__created_by_user_id",
+        "generation__owner_user_id",
+    ):
+        hands |= {(one, Part.CO_EDITOR) for one in (editor, beginner)}
+        hands |= {(one, Part.TOKEN_OWNER) for one in (owner, owner_then)}
     Contributor.objects.bulk_create(
         [
             Contributor(proposal=proposal, user_id=pk, part=part)

@@ -1,7 +1,7 @@
 """Make an approved proposal the next admission generation, or bring a product to life."""
 
-from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,17 +11,15 @@ from accounts.services import record
 from controlplane.errors import BadInput, Conflict, Invalid
 from policies.models import Product, Revision
 from policies.selectors import document_of
-from releases.lifecycle import Change, Move, land, lock_product
+from releases.lifecycle import Change, Move, land, land_locked, lock_product, locked
 from releases.models import Proposal, Publication, Rollout
-from releases.selectors.record_texts import generated
 from releases.services.binding import refuse_stale
-from releases.services.decision_record import fix as fix_record
+from releases.services.decision_record import fix_published
 from releases.services.expiry import refuse_expired
-from releases.services.hindrances import CHECKS
+from releases.services.hindrances import CHECKS, Grounds
 from releases.services.issue import Serving, issue, latest
 from releases.services.prices import only_prices
 from releases.services.propose import blocking_findings
-from releases.services.quorum import approvals
 from releases.states import ProposalState, PublicationKind
 
 
@@ -38,19 +36,20 @@ def publish(
     409: `approval_stale` when content or evidence moved, `base_changed` when something else was
     published since, `approval_lapsed` when an approver lost the role, `rollout_open` meanwhile.
     """
-    require(actor, Permission.PUBLISH, proposal.product.slug)
     at = now or timezone.now()
-    refuse_expired(proposal, at)
-    refuse_stale(proposal)
-    seen, facts = proposal.version, generated(proposal)
-    return land(
-        proposal,
-        Move.PUBLISH,
-        actor,
-        # Whoever moved it since, by a last vote say, made other facts of it.
-        lambda row: _published(row, actor, at, facts if row.version == seen else None),
-        expected_version=expected_version,
-    )
+    try:
+        return land(
+            proposal,
+            Move.PUBLISH,
+            actor,
+            lambda row: _published(row, actor, at),
+            expected_version=expected_version,
+        )
+    except Conflict:
+        # A round that is over is sent back by a move of its own, which the refusal would undo.
+        refuse_expired(proposal, at)
+        refuse_stale(proposal)
+        raise
 
 
 @transaction.atomic
@@ -89,27 +88,24 @@ def bootstrap(
     return publication
 
 
-def _published(
-    row: Proposal, actor: Actor, now: datetime, facts: Mapping[str, str] | None
-) -> Change:
+def _published(row: Proposal, actor: Actor, now: datetime) -> Change:
     """Everything the approval rested on, asked again under the product's lock."""
+    grounds = Grounds(row, now)
     for check in CHECKS:
-        check(row, now)
-    live = latest(row.product)
-    publication = _issue_first_stage(row, live, actor, now)
-    fix_record(row, actor, now, facts)
+        check(grounds)
+    publication = _issue_first_stage(grounds, actor)
     supersede_earlier(row, actor)
     return Change(
         reason=row.title,
         before=row.base_digest,
         after=row.revision_digest,
         data={"publication": publication.number, "round": row.round},
+        on_commit=[partial(fix_published, row, actor, now)],
     )
 
 
-def _issue_first_stage(
-    row: Proposal, live: Publication | None, actor: Actor, now: datetime
-) -> Publication:
+def _issue_first_stage(grounds: Grounds, actor: Actor) -> Publication:
+    row, live, now = grounds.row, grounds.live, grounds.now
     serving, kind = Serving(row.revision_digest), PublicationKind.PUBLISH
     in_stages = live is not None and not only_prices(live.target_digest, row.revision_digest)
     if live is not None and in_stages:
@@ -124,7 +120,8 @@ def _issue_first_stage(
         actor=actor.name,
         reason=row.title,
         now=now,
-        votes=approvals(row),
+        votes=grounds.approvals,
+        previous=live,
     )
     if in_stages:
         Rollout.objects.create(
@@ -140,10 +137,9 @@ def _issue_first_stage(
 
 def supersede_earlier(row: Proposal, actor: Actor) -> None:
     """Earlier decisions of the product are history now; each says so itself."""
-    earlier = Proposal.objects.filter(product=row.product, state=ProposalState.PUBLISHED)
-    for proposal in earlier.exclude(pk=row.pk):
-        land(
-            proposal,
+    for earlier in locked(Proposal, row.product, state=ProposalState.PUBLISHED):
+        land_locked(
+            earlier,
             Move.SUPERSEDE,
             actor,
             lambda old: Change(before=old.revision_digest, after=row.revision_digest),

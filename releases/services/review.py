@@ -17,7 +17,7 @@ from releases.services.binding import bound_digest, refuse_stale, stale
 from releases.services.expiry import refuse_expired
 from releases.services.in_force import rollout_rules
 from releases.services.publish import publish
-from releases.services.quorum import slot_for, still_missing, why_not_vote
+from releases.services.quorum import approvals, slot_for, still_missing, why_not_vote
 from releases.states import Choice, ProposalState
 
 
@@ -113,7 +113,7 @@ def _concluded(actor: Actor, proposal: Proposal, decision: Choice) -> Proposal:
     """Draw the consequence of the vote just cast, in its transaction."""
     if decision == Choice.REJECT:
         move = Move.REJECT
-    elif not still_missing(proposal):
+    elif not still_missing(proposal, approvals(proposal)):
         move = Move.ACCEPT
         if proposal.publish_at or rollout_rules(proposal).publish == "automatic":
             confirmed(actor)  # nobody else is asked before it is published

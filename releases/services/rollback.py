@@ -10,7 +10,7 @@ from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import BadInput, Conflict
 from policies.models import Product
-from releases.lifecycle import Change, Move, allowed, land, lock_product
+from releases.lifecycle import Change, Move, allowed, land_locked, lock_product, locked
 from releases.models import Publication, Rollout
 from releases.selectors.proven import deciding, target
 from releases.selectors.segments import concerned
@@ -73,6 +73,7 @@ def _restore(
         actor=actor.name,
         reason=reason,
         now=now,
+        previous=current,
     )
     rollout = _rollout_of(product, current)
     words = {
@@ -81,7 +82,7 @@ def _restore(
         "segments": concerned(product, current.target_digest),
     }
     if rollout is not None and allowed(rollout, Move.ROLL_BACK):
-        land(
+        land_locked(
             rollout,
             Move.ROLL_BACK,
             actor,
@@ -102,10 +103,10 @@ def _restore(
 
 
 def _rollout_of(product: Product, current: Publication) -> Rollout | None:
-    """The one under way, else the one that ended with what is live."""
-    rollouts = Rollout.objects.filter(product=product)
-    under_way = rollouts.filter(state__in=OPEN_ROLLOUTS).first()
-    return under_way or rollouts.filter(publication=deciding(product, current)).first()
+    """The one under way, else the one that ended with what is live; locked."""
+    found = locked(Rollout, product, state__in=OPEN_ROLLOUTS)
+    found = found or locked(Rollout, product, publication=deciding(product, current))
+    return found[0] if found else None
 
 
 def _closed(

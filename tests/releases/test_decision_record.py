@@ -1,5 +1,7 @@
 """A record is generated, edited by revisions, fixed by publication and exported."""
 
+from typing import Any
+
 import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
@@ -94,10 +96,13 @@ def test_what_is_refused(product: Product) -> None:
         assert refused.value.code == code
 
 
-def test_publication_fixes_it_with_its_votes_and_edits(product: Product) -> None:
+def test_publication_fixes_it_with_its_votes_and_edits(
+    product: Product, django_capture_on_commit_callbacks: Any
+) -> None:
     proposal = approved(product)
     edit(actor("ana"), proposal, {"rejected": WHY}, expected_revision=0)
-    publish(actor("dee"), fresh(proposal))
+    with django_capture_on_commit_callbacks(execute=True):
+        publish(actor("dee"), fresh(proposal))
     found = record_of(fresh(proposal))
     assert found.fixed_at is not None
     said = {section.key: section.text for section in found.sections}
@@ -147,6 +152,19 @@ def test_the_api_reads_and_edits_it(client: Client, product: Product) -> None:
     wrong = {"expected_revision": 1, "sections": {"poetry": "x"}}
     answer = client.post(url, wrong, "application/json", headers={"Idempotency-Key": "two"})
     assert answer.status_code == 400
+
+
+def test_a_record_that_nobody_fixed_at_the_commit_is_fixed_by_the_next_tick(
+    product: Product,
+) -> None:
+    proposal = approved(product)
+    publish(actor("dee"), proposal)
+    assert not RecordRevision.objects.filter(final=True).exists()
+    with pytest.raises(Conflict, match="stays as it is"):
+        edit(actor("ana"), fresh(proposal), {"rejected": WHY}, expected_revision=0)
+    reconcile(product.pk, timezone.now())
+    row = RecordRevision.objects.get(final=True)
+    assert (row.proposal_id, row.written_by) == (proposal.pk, "orchid")
 
 
 def test_the_record_of_an_emergency_is_fixed_by_the_next_tick(product: Product) -> None:
