@@ -69,16 +69,26 @@ class Slice:
 WHOLE = Slice()
 
 
+def grouped(weights: Mapping[str, float]) -> dict[str, float]:
+    """The weights by edge as a bundle holds them: edges of one weight are one key, by name."""
+    groups: dict[float, list[str]] = {}
+    for name in sorted(weights):
+        groups.setdefault(weights[name], []).append(name)
+    return {" ".join(names): weight for weight, names in groups.items()}
+
+
 def slice_of(weights: Mapping[str, float], edge: str) -> Slice:
-    """The edge's slice; without weights one edge has the whole.
+    """The edge's slice, by weights as a bundle holds them; without any one edge has the whole.
 
     An edge that came after the weights were signed has no stretch of its own: it takes as much as
     the least of the others until a new signature names it.
     """
-    total = sum((Fraction(weight) for weight in weights.values()), ZERO)
+    groups = [(names.split(" "), Fraction(weight)) for names, weight in weights.items()]
+    total = sum((weight * len(names) for names, weight in groups), ZERO)
     if not total:
         return WHOLE
-    if edge not in weights:
-        return Slice(ZERO, min(Fraction(weight) for weight in weights.values()) / total)
-    before = sum((Fraction(weight) for name, weight in weights.items() if name < edge), ZERO)
-    return Slice(before / total, (before + Fraction(weights[edge])) / total)
+    mine = next((weight for names, weight in groups if edge in names), None)
+    if mine is None:
+        return Slice(ZERO, min(weight for _, weight in groups) / total)
+    before = sum((weight * sum(one < edge for one in names) for names, weight in groups), ZERO)
+    return Slice(before / total, (before + mine) / total)

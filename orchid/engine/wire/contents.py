@@ -78,7 +78,8 @@ class Bundle(
 ):
     """One publication. `pools` names, by digest, the pool of replicas a generation runs on.
 
-    `slices` weighs the edges that share the fleet-wide limits; without it one edge has the whole.
+    `slices` weighs the edges that share the fleet-wide limits, those of one weight in one key with
+    a space between them; without it one edge has the whole.
     """
 
     product: Name
@@ -101,13 +102,14 @@ class Bundle(
             raise ValueError("a candidate and an exposure come together or not at all")
         if self.slices and not any(self.slices.values()):
             raise ValueError("slices without any weight")
-        if "" in self.slices or not _are_names("".join(self.slices)):
-            raise ValueError("a slice belongs to an edge by its name, which holds no white space")
+        if self.slices and not _name_each_once(" ".join(self.slices)):
+            raise ValueError("a slice belongs to edges, each named once, with a space between two")
 
 
-def _are_names(joined: str) -> bool:
+def _name_each_once(joined: str) -> bool:
     """All names at once: a pattern for each of a thousand edges is most of the time of a bundle."""
-    return joined.isprintable() and " " not in joined
+    names = joined.split(" ")
+    return joined.isprintable() and "" not in names and len(set(names)) == len(names)
 
 
 class BundleRefused(ValueError):  # noqa: N818 - "refused" is the word of the protocol
