@@ -5,6 +5,7 @@ import contextlib
 import logging
 import re
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ CHECK_S = 2.0  # a lost hint costs at most this
 BELIEVED_S = 3 * CHECK_S
 RETRY_S = 1.0
 BEGIN_S = 5  # to connect and, then, to have asked what was missed
+WOKEN_AT_ONCE = 50  # each is a write of the whole bundle
 HELD_EACH = 2  # of one credential: the old and the new while an edge reconnects
 
 
@@ -76,7 +78,7 @@ class Hub:
         self.store, self.at_most = store, at_most
         self.callers, self.writes = Callers(store), Writes(store)
         self.listening = asyncio.Event()
-        self._products: dict[str, _Product] = {}
+        self._products: defaultdict[str, _Product] = defaultdict(_Product)
         self._by_credential: dict[int, list[Held]] = {}
         self._listener: asyncio.Task[None] | None = None
 
@@ -95,12 +97,12 @@ class Hub:
 
     def known(self, product: str) -> Served | None:
         """The newest bundle as far as memory knows, for whoever is woken when it changes."""
-        return self._of(product).served
+        return self._products[product].served
 
     async def newest(self, product: str) -> Served | None:
         """The newest bundle; from memory while it is fresh, and asked for by one at a time."""
         self.ensure_listening()
-        known = self._of(product)
+        known = self._products[product]
         if time.monotonic() - known.asked_s >= BELIEVED_S:
             asked = time.monotonic()
             async with known.asking:
@@ -111,7 +113,7 @@ class Hub:
     @contextmanager
     def holding(self, caller: Caller) -> Iterator[Held]:
         """Be woken when the product has news; the oldest of too many of one credential ends."""
-        held, product = Held(caller), self._of(caller.product)
+        held, product = Held(caller), self._products[caller.product]
         mine = self._by_credential.setdefault(caller.credential_id, [])
         mine.append(held)
         product.held.add(held)
@@ -140,17 +142,13 @@ class Hub:
         await self.writes.close()
         await self.store.close()
 
-    def _of(self, product: str) -> _Product:
-        return self._products.setdefault(product, _Product())
-
     async def _refresh(self, product: str) -> None:
-        known, asked = self._of(product), time.monotonic()
+        known, asked = self._products[product], time.monotonic()
         found = await self.store.served(product)
         known.asked_s = asked
         if found != known.served:
             known.served = found
-            for held in list(known.held):
-                held.woken.set()
+            await _wake(known)
 
     async def _listen(self) -> None:
         """Listen for ever; while nobody listens, nothing is believed."""
@@ -211,7 +209,7 @@ class Hub:
             await self._refresh(product)
 
     def _rehearse(self, drill: int, product: str) -> None:
-        known = self._of(product)
+        known = self._products[product]
         known.drill, known.rehearsing = drill, set()
         known.drill_until_s = time.monotonic() + DRILL_TOLD_S
         for held in list(known.held):
@@ -241,3 +239,11 @@ class Hub:
             for held in [one for one in known.held if not is_live(one.caller)]:
                 held.end()
         self.callers.forget_old()
+
+
+async def _wake(known: _Product) -> None:
+    """All who are held, some at a time: whoever asks something meanwhile is served between."""
+    for number, held in enumerate(list(known.held), 1):
+        held.woken.set()
+        if number % WOKEN_AT_ONCE == 0:
+            await asyncio.sleep(0)
