@@ -50,7 +50,7 @@ async def test_a_new_signature_of_the_same_number_brings_a_new_slice(
     async with site.edge() as running:
         await plane.until(lambda: plane.activated(1))
         later = first.issued_at + timedelta(seconds=1)
-        plane.publish(replace(first, slices={"e1": 1.0, "e2": 3.0}, issued_at=later))
+        plane.publish(replace(first, slices={"e1 e2 e3 e4": 3.0}, issued_at=later))
         await plane.until(lambda: len(plane.activations) > 1 and _part(running) == 0.25)
         assert running.edge.sync.active is not None
         assert running.edge.sync.active.bundle.publication == 1

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orchid.engine.admission.budgets import Caps
 from orchid.engine.admission.policy import CompiledPolicy, compile_policy
-from orchid.engine.admission.slices import WHOLE, slice_of
+from orchid.engine.admission.slices import WHOLE, grouped, slice_of
 from orchid.engine.document.load import load_document
 from tests.small_policy import small_document, small_policy
 
@@ -36,6 +36,13 @@ def test_no_edge_is_off_its_exact_share_by_one_or_more(fleet: dict[str, float], 
 def test_money_is_never_given_out_twice(fleet: dict[str, float], limit: Decimal) -> None:
     given_out = sum(slice_of(fleet, edge).amount(limit) for edge in fleet)
     assert limit - Decimal(len(fleet)) * Decimal("1e-18") <= given_out <= limit
+
+
+@given(weights)
+def test_edges_that_share_a_key_have_the_slices_they_had(fleet: dict[str, float]) -> None:
+    shared = grouped(fleet)
+    assert len(shared) == len(set(fleet.values()))
+    assert all(slice_of(shared, edge) == slice_of(fleet, edge) for edge in [*fleet, "late"])
 
 
 def test_without_weights_one_edge_has_the_whole() -> None:

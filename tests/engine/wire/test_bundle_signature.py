@@ -25,6 +25,7 @@ from orchid.engine.wire.bundle import (
     sign,
     verify,
 )
+from orchid.engine.wire.signed import sign_bytes
 
 NOW = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
@@ -78,6 +79,24 @@ def test_signing_and_verifying_warn_of_nothing() -> None:
         warnings.simplefilter("always")
         offer(sign(bundle(), KEY, "k1"))
     assert not seen
+
+
+def test_the_edges_of_one_weight_share_a_key_and_a_key_of_one_means_what_it_meant() -> None:
+    for slices in ({"e1 e2": 1.0, "e3": 2.0}, {"e1": 1.0, "e2": 1.0, "e3": 2.0}):
+        assert offer(sign(bundle(slices=slices), KEY, "k1")).slices == slices
+
+
+@pytest.mark.parametrize(
+    "keys", [["e1 e1"], ["e1 e2", "e2"], ["e1  e2"], [" e1"], ["e1 "], [""], ["e1\te2"], ["e1\n"]]
+)
+def test_an_edge_that_is_named_twice_or_not_by_a_name_is_malformed(keys: list[str]) -> None:
+    token = sign_bytes(with_slices(dict.fromkeys(keys, 1.0)), KEY, "k1", "orchid-bundle+jws")
+    assert refused(token) == "malformed"
+
+
+def with_slices(slices: dict[str, float]) -> bytes:
+    """The payload of a bundle, with slices that nobody checked."""
+    return msgspec.json.encode(msgspec.to_builtins(bundle()) | {"slices": slices})
 
 
 def test_an_older_number_is_refused_and_a_later_one_may_have_old_content() -> None:
