@@ -51,6 +51,7 @@ class ControlPlane:
         self.shows = {"Authorization": "Bearer orc_edge_test"}  # by what it knows its edge
         self.token: str | None = None
         self.activations: list[dict[str, Any]] = []
+        self.asks: dict[str, float] = {}  # of whoever reports: how often, and news how soon
         self.batches: dict[str, bytes] = {}
         self.shadow_batches: dict[str, bytes] = {}
         self.headers: list[dict[str, str]] = []
@@ -180,7 +181,7 @@ class ControlPlane:
     async def _activation(self, request: Request) -> Response:
         self.activations.append(await request.json())
         self._pulse()
-        return JSONResponse({"recorded": True})
+        return JSONResponse({"recorded": True, **self.asks})
 
     async def _ingest(self, request: Request) -> Response:
         if self.ingest_status == 202:

@@ -160,6 +160,14 @@ async def test_to_be_heard_is_not_to_tell(entry: Entry) -> None:
     assert timezone.now() - seen.at < timedelta(minutes=1)
 
 
+async def test_the_more_edges_there_are_the_longer_they_spread_their_news(
+    entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = (await entry.says(1)).json()["news_within_s"]
+    monkeypatch.setattr("releases.edge_asgi.NEWS_PER_S", 2)
+    assert asked < (await entry.says(1)).json()["news_within_s"] == 0.5
+
+
 async def test_a_rollback_is_served_as_a_new_number(entry: Entry) -> None:
     await sync_to_async(published)(entry.product)
     await entry.bundle()

@@ -1,0 +1,41 @@
+"""What an edge runs is told when it changes, and by many edges not all at one moment."""
+
+import asyncio
+import time
+
+from tests.edge.control_plane import ControlPlane, bundle
+from tests.edge.edge_site import Running, Site
+
+WITHIN_S = 0.8
+
+
+async def told_after_s(plane: ControlPlane, running: Running, number: int) -> float:
+    """Seconds from the moment at which an edge is on a publication until it has said so."""
+    plane.publish(bundle(number, contract__deadline_ms=900 + number))
+    # An edge says so by its status alone.
+    while (await running.status())["publication"] != number:  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+    active = time.monotonic()
+    await plane.until(lambda: plane.activated(number))
+    return time.monotonic() - active
+
+
+async def test_news_is_spread_where_many_edges_have_some(site: Site, plane: ControlPlane) -> None:
+    plane.asks = {"news_within_s": WITHIN_S}
+    plane.publish(bundle(1))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        waited_s = [await told_after_s(plane, running, number) for number in (2, 3, 4)]
+    assert min(waited_s) > 0.2 * WITHIN_S
+    assert max(waited_s) - min(waited_s) > 0.01 * WITHIN_S
+
+
+async def test_news_is_told_at_once_where_nobody_asks_for_more(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        assert (
+            min([await told_after_s(plane, running, number) for number in (2, 3, 4)]) < WITHIN_S / 4
+        )
