@@ -6,7 +6,6 @@ until the last record is counted. Against COPY of ready text into a plain table 
 
 import http.client
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from benchmarks.ingest.database import database
 from benchmarks.ingest.records import BATCH, ENCODING, RAW, Bench, worker
 from benchmarks.line import Against, Line
+from benchmarks.ports import free_port, wait_for
 from benchmarks.rounds import Series
 
 #: Edges that post at the same time.
@@ -90,9 +90,7 @@ def _post(port: int, token: str, batch_id: str, body: bytes) -> None:
 
 @contextmanager
 def _web() -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port()
     argv = ["uvicorn", "controlplane.asgi:application", "--no-access-log", "--port", str(port)]
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, "-m", *argv, "--log-level", "warning"],
@@ -100,21 +98,8 @@ def _web() -> Iterator[int]:
         stdout=subprocess.DEVNULL,
     )
     try:
-        _wait_for(port)
+        wait_for(port)
         yield port
     finally:
         process.terminate()
         process.wait()
-
-
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + 60
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.1)
-        else:
-            return

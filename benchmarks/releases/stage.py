@@ -3,16 +3,16 @@
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from benchmarks.ports import free_port, wait_for
 
 PRODUCT = "orchid-demo"
 EXAMPLES = Path(__file__).parents[2] / "examples" / PRODUCT
@@ -82,9 +82,7 @@ def helpers(module: str, given: Sequence[dict[str, Any]]) -> Iterator[list[Helpe
 
 @contextmanager
 def web(application: str = "controlplane.asgi:application", **env: str) -> Iterator[Web]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port()
     argv = ["uvicorn", application, "--no-access-log", "--log-level", "warning"]
     where = ["--port", str(port), "--timeout-graceful-shutdown", "1", "--backlog", "4096"]
     process = subprocess.Popen(  # noqa: S603 - our own command
@@ -93,24 +91,11 @@ def web(application: str = "controlplane.asgi:application", **env: str) -> Itera
         stdout=subprocess.DEVNULL,
     )
     try:
-        _wait_for(port)
+        wait_for(port)
         yield Web(port, process.pid)
     finally:
         process.kill()
         process.wait()
-
-
-def _wait_for(port: int) -> None:
-    until = time.monotonic() + 60
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.1)
-        else:
-            return
 
 
 def document(number: int, **changes: Any) -> dict[str, Any]:
