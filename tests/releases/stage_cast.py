@@ -95,9 +95,10 @@ def served(
     at: datetime | None = None,
     tenant_class: str = "standard",
     teu: float = 100.0,
+    sessions: int = 0,
     **changes: Any,
 ) -> None:
-    """Completed requests of one cohort, counted as an edge's records are."""
+    """Completed requests of one cohort, of so many sessions, counted as an edge's records are."""
     at = at or timezone.now() - timedelta(minutes=5)
     candidate = publication.candidate_digest
     digest = candidate if cohort == "candidate" else publication.incumbent_digest
@@ -105,6 +106,8 @@ def served(
         record_of(publication, cohort, str(digest), at, tenant_class, teu, changes)
         for _ in range(count)
     ]
+    for number, line in enumerate(lines if sessions else ()):
+        line["session"] = f"{cohort}-{tenant_class}-{number % sessions}"
     body = b"\n".join(json.dumps(line).encode() for line in lines)
     key, name = SourceKey("edge", "edge-1"), uuid.uuid4().hex
     meta = BatchMeta(watermark=timezone.now())

@@ -27,7 +27,8 @@ def gates(stand: Stand) -> Iterator[Condition]:
         yield from (Condition("gate", False, f"{why}.") for why in found.reasons[:SHOWN])
     elif found.action != Action.ADVANCE:
         said = f"The gates pass and hold: {found.why}."
-        yield Condition("gates", False, said, "pass", "pass over the whole hold")
+        until = _yet_to_come(clock.hold_until(stand, stand.stage), stand.now)
+        yield Condition("gates", False, said, "pass", "pass over the whole hold", until)
     else:
         yield _fresh(watch, stand.now)
 
@@ -57,7 +58,7 @@ def gates_of(
             yield Condition(row.metric, False, said, now, "pass")
     if not rows:
         yield Condition("gates", False, f"No gate judged {segment or 'the rest'}.", "none", "pass")
-    yield from _uncovered(found, until)
+    yield from _uncovered(found, until, stand.now)
     yield _fresh(watch, stand.now)
 
 
@@ -69,14 +70,19 @@ def _overridden(
     said = f"Inconclusive, overridden by {asked} and {confirmed}: {override.reason}"
     yield Condition("gates", True, said, "inconclusive", "pass")
     if watch.evaluation is not None:
-        yield from _uncovered(watch.evaluation, until)
+        yield from _uncovered(watch.evaluation, until, stand.now)
     yield _fresh(watch, stand.now)
 
 
-def _uncovered(found: Evaluation, until: datetime | None) -> Iterator[Condition]:
+def _uncovered(found: Evaluation, until: datetime | None, now: datetime) -> Iterator[Condition]:
     if until is None or found.watermark < until:
-        said = "The records do not cover the hold yet."
-        yield Condition("gates", False, said, f"to {found.watermark:%H:%M:%S}")
+        said, seen = "The records do not cover the hold yet.", f"to {found.watermark:%H:%M:%S}"
+        yield Condition("gates", False, said, seen, until=_yet_to_come(until, now))
+
+
+def _yet_to_come(until: datetime | None, now: datetime) -> datetime | None:
+    """As long as time alone is missing; afterwards the records are."""
+    return until if until and until > now else None
 
 
 def _unjudged() -> Condition:
