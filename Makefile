@@ -76,7 +76,7 @@ bench-ingest: $(PEERS) $(if $(PEER),$(PHOENIX)) ## Measure ingest beside COPY an
 bench-gates: $(PEERS) ## Measure verdicts beside columnar stores, and their error rates (SMOKE=1, ONLY=merge)
 	@$(BENCH)/bin/python -m benchmarks.gates $(if $(SMOKE),--smoke) $(ONLY)
 
-bench-releases: $(DEV) ## Measure publish-to-active at 1,000 edges, polls, contests (SMOKE=1, ONLY=fanout)
+bench-releases: $(DEV) ## Measure publish-to-active at 1,000 edges, breaches, polls, contests (SMOKE=1, ONLY=breach)
 	@$(BIN)/python -m benchmarks.releases $(if $(SMOKE),--smoke) $(ONLY)
 
 fault-ingest: $(DEV) ## Kill web, worker, beat and PostgreSQL at random under load (ROUNDS=20 SEED=1)
