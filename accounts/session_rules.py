@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
 
 from allauth.usersessions.models import UserSession
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render, resolve_url
 from django.utils import timezone
 
 from accounts.freshness import SEEN_AT, SIGNED_IN_AT, stamp
@@ -20,6 +22,8 @@ from accounts.services import record
 
 #: A session is written this often at most, in seconds, to know when it was last used.
 GRAIN_S = 60
+#: htmx swaps what comes with it, and asks no more.
+STOP_POLLING = 286
 
 
 class SessionRules:
@@ -31,7 +35,10 @@ class SessionRules:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated:
             self._keep_or_end(request)
-        return self.get_response(request)
+        answer = self.get_response(request)
+        if "HX-Request" in request.headers and leads_to_sign_in(answer):
+            return signed_out(request)
+        return answer
 
     def _keep_or_end(self, request: HttpRequest) -> None:
         now, session = time.time(), request.session
@@ -43,6 +50,22 @@ class SessionRules:
             messages.info(request, "Your session has ended. Sign in again to go on.")
         elif now - session[SEEN_AT] > GRAIN_S:
             session[SEEN_AT] = now
+
+
+def leads_to_sign_in(answer: HttpResponse) -> bool:
+    login = resolve_url(settings.LOGIN_URL)
+    return answer.status_code == 302 and answer.headers["Location"].partition("?")[0] == login
+
+
+def signed_out(request: HttpRequest) -> HttpResponse:
+    """What a part of a page becomes whose session is over: no page of its own inside it.
+
+    The page asks no more, and what was written on it stays there to be read.
+    """
+    here = urlsplit(request.headers.get("HX-Current-URL", ""))
+    there = here.path if here.netloc == request.get_host() else "/"
+    context = {"next": there}
+    return render(request, "components/_signed_out.html", context, status=STOP_POLLING)
 
 
 def over_by(signed_in_at: float, seen_at: float, now: float) -> str:

@@ -134,3 +134,17 @@ def test_signing_in_and_out_are_in_the_trail(cast: Cast, settings: Settings) -> 
     rows: Any = AuditEvent.objects.filter(actor="ana").order_by("id")
     assert [row.action for row in rows] == ["sign_in", "sign_out"]
     assert rows[0].data == {"by": ["password"], "address": "127.0.0.1"}
+
+
+@pytest.mark.parametrize("path", ["/", "/audit/", "/products/orchid-demo/rollback/"])
+def test_a_part_of_a_page_says_that_the_session_is_over_and_asks_no_more(
+    db: None, path: str
+) -> None:
+    told = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{path}"}
+    answer = Client().get(path, headers=told)
+    assert answer.status_code == 286
+    page = answer.content.decode()
+    assert f'href="/login?next={path}"' in page
+    assert "<html" not in page
+    strange = Client().get(path, headers=told | {"HX-Current-URL": "https://elsewhere.example/x"})
+    assert 'href="/login?next=/"' in strange.content.decode()
