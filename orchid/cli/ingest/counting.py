@@ -23,14 +23,20 @@ def counted(api: Api, delivered: list[Json], product: str | None) -> list[Json]:
 def until_done(api: Api, batch: Json, product: str | None) -> Json:
     deadline = time.monotonic() + PATIENCE_S
     while batch["status"] == "received":
-        if time.monotonic() > deadline:
-            raise click.ClickException(
-                f"{batch['file']} is stored but was not counted within {PATIENCE_S:.0f} s."
-                " Is a worker running? It will be counted when one does."
-            )
-        time.sleep(LOOK_AGAIN_S)
+        # The first look comes at once: of many parts most are counted while the others are sent.
         batch = seen(api, batch, product)
+        if batch["status"] == "received":
+            _pause(batch, deadline)
     return batch
+
+
+def _pause(batch: Json, deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise click.ClickException(
+            f"{batch['file']} is stored but was not counted within {PATIENCE_S:.0f} s."
+            " Is a worker running? It will be counted when one does."
+        )
+    time.sleep(LOOK_AGAIN_S)
 
 
 def seen(api: Api, batch: Json, product: str | None) -> Json:
