@@ -17,6 +17,12 @@ class NewOverride(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=5000)
 
 
+class ConfirmedOverride(serializers.Serializer[Any]):
+    """The version that the second person read."""
+
+    expected_version = serializers.IntegerField(min_value=1)
+
+
 class OverrideOut(serializers.ModelSerializer[Override]):
     asked_by = serializers.CharField(source="asked_by.username")
     confirmed_by = serializers.CharField(source="confirmed_by.username", default=None)
@@ -28,6 +34,7 @@ class OverrideOut(serializers.ModelSerializer[Override]):
         model = Override
         fields = (
             "id",
+            "version",
             "rollout",
             "publication",
             "stage_index",

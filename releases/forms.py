@@ -123,10 +123,12 @@ class CommentForm(forms.Form):
     text = forms.CharField(max_length=5000)
 
 
-class EmergencyForm(forms.Form):
-    """An open proposal and what the emergency is."""
+class EmergencyForm(MoveForm):
+    """An open proposal, the text of it that was read, and what the emergency is."""
 
     proposal = forms.IntegerField(min_value=1)
+    digest = forms.CharField(max_length=80)
+    leaves = forms.CharField(max_length=80)
     reason = forms.CharField(max_length=5000)
 
 

@@ -7,7 +7,8 @@ from rest_framework import serializers
 
 from releases.models import Comment, Proposal, SecondLook
 from releases.serializers import Moved, ProposalOut
-from releases.services.bulk import MOST_AT_ONCE, MOVES, Outcome
+from releases.services.binding import current_revision
+from releases.services.bulk import MOST_AT_ONCE, MOVES, VOTES, Outcome
 from releases.services.cap import LIMITS
 from releases.services.expiry import expires_at
 from releases.services.hindrances import hindrances
@@ -16,13 +17,20 @@ from releases.states import WAITING_PROPOSALS, ProposalState
 
 
 class ProposalWhole(ProposalOut):
-    """One proposal with when its round ends and what keeps it from being published now."""
+    """One proposal with when its round ends and what keeps it from being published now.
 
+    `newest_digest` is the text of its generation as it is now, which an emergency would serve.
+    """
+
+    newest_digest = serializers.SerializerMethodField()
     expires_at = serializers.SerializerMethodField()
     hindrances = serializers.SerializerMethodField()
 
     class Meta(ProposalOut.Meta):
-        fields = (*ProposalOut.Meta.fields, "expires_at", "hindrances")
+        fields = (*ProposalOut.Meta.fields, "newest_digest", "expires_at", "hindrances")
+
+    def get_newest_digest(self, row: Proposal) -> str:
+        return current_revision(row.generation).digest
 
     def get_expires_at(self, row: Proposal) -> str | None:
         ends = expires_at(row) if row.state in WAITING_PROPOSALS else None
@@ -81,12 +89,20 @@ class RebaseOut(serializers.Serializer[Rebase]):
     document = serializers.JSONField(source="merged.document")
 
 
-class BulkMove(Moved):
-    """One move: `bound_digest` and a reason belong to approve and reject."""
+class BulkMove(serializers.Serializer[Any]):
+    """One move by its version; approve and reject go by `bound_digest`, with a reason."""
 
+    expected_version = serializers.IntegerField(min_value=1, required=False, default=None)
+    reason = serializers.CharField(max_length=5000, required=False, default="")
     proposal = serializers.IntegerField(min_value=1)
     move = serializers.ChoiceField(choices=sorted(MOVES))
     bound_digest = serializers.CharField(max_length=80, required=False, default="")
+
+    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
+        name = "bound_digest" if asked["move"] in VOTES else "expected_version"
+        if not asked[name]:
+            raise serializers.ValidationError({name: f"To {asked['move']} needs it."})
+        return asked
 
 
 class NewBulk(serializers.Serializer[Any]):
@@ -109,6 +125,11 @@ class OutcomeOut(serializers.Serializer[Any]):
 
 
 class NewEmergency(Moved):
+    """`digest` is the text that was read (`newest_digest` of the proposal), `leaves` what was live
+    then, if that is to hold as well."""
+
+    digest = serializers.CharField(max_length=80)
+    leaves = serializers.CharField(max_length=80, required=False, default="")
     reason = serializers.CharField(max_length=5000)
 
 

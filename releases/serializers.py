@@ -22,7 +22,7 @@ class NewProposal(serializers.Serializer[Any]):
 class Moved(serializers.Serializer[Any]):
     """Any move: the version that it is based on."""
 
-    expected_version = serializers.IntegerField(min_value=1, required=False, default=None)
+    expected_version = serializers.IntegerField(min_value=1)
     reason = serializers.CharField(max_length=5000, required=False, default="")
 
 
@@ -32,9 +32,13 @@ class SegmentMoved(Moved):
     segment = serializers.CharField(max_length=80)
 
 
-class NewVote(Moved):
-    """`bound_digest` is what the voter saw (`bound_digest` of the proposal)."""
+class NewVote(serializers.Serializer[Any]):
+    """`bound_digest` is what the voter saw (`bound_digest` of the proposal).
 
+    It stands in for the version, which moves with each vote of somebody else.
+    """
+
+    expected_version = serializers.IntegerField(min_value=1, required=False, default=None)
     decision = serializers.ChoiceField(choices=Choice.choices)
     reason = serializers.CharField(max_length=5000)
     bound_digest = serializers.CharField(max_length=80)
@@ -59,6 +63,7 @@ class VoteOut(serializers.ModelSerializer[Vote]):
             "reason",
             "at",
             "bound_digest",
+            "content_digest",
             "void",
             "void_why",
         )
@@ -87,6 +92,7 @@ class ProposalOut(serializers.ModelSerializer[Proposal]):
             "base_publication",
             "base_digest",
             "evidence_digest",
+            "record_digest",
             "trade",
             "trade_digest",
             "signed",

@@ -172,6 +172,7 @@ class Part(TextChoices):
     CO_EDITOR = "co_editor", "a co-editor"
     TOKEN_OWNER = "token_owner", "the owner of the service token that wrote it"
     SCHEDULER = "scheduler", "who set the time"
+    RECORDER = "recorder", "who wrote in its decision record"
 
 
 class Choice(TextChoices):

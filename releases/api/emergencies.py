@@ -14,7 +14,7 @@ from releases.api.proposals import proposal_out
 from releases.models import SecondLook
 from releases.services import second_look
 from releases.services.cap import cap_tenant
-from releases.services.emergency import publish_in_emergency
+from releases.services.emergency import Seen, publish_in_emergency
 
 
 class Emergency(APIView):
@@ -27,6 +27,7 @@ class Emergency(APIView):
             actor_of(request),
             seen_proposal(request, pk),
             data["reason"],
+            Seen(data["digest"], data["leaves"]),
             expected_version=data["expected_version"],
         )
         return proposal_out(row)
@@ -58,6 +59,12 @@ class SecondLooks(APIView):
         rows = SecondLook.objects.filter(product__in=visible(request, slug))
         rows = rows.select_related("product", "publication")
         return listed(request, rows, shapes.SecondLookOut, "opened_at")
+
+
+class SecondLookDetail(APIView):
+    @extend_schema(responses=shapes.SecondLookOut)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(shapes.SecondLookOut(seen_look(request, pk)).data)
 
 
 class Confirm(APIView):

@@ -31,13 +31,25 @@ class RolloutOverrides(APIView):
         return Response(shapes.OverrideOut(asked).data, status=201)
 
 
+class OverrideDetail(APIView):
+    @extend_schema(responses=shapes.OverrideOut)
+    def get(self, request: Request, pk: int) -> Response:
+        return Response(shapes.OverrideOut(seen_override(request, pk)).data)
+
+
 class ConfirmOverride(APIView):
-    @extend_schema(request=None, responses=shapes.OverrideOut)
+    @extend_schema(request=shapes.ConfirmedOverride, responses=shapes.OverrideOut)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        row = Override.objects.select_related("product").filter(pk=pk).first()
-        if row is None:
-            raise NotFound("not_found", f"There is no override {pk}.")
-        require(actor_of(request), Permission.VIEW, row.product.slug)
-        confirmed = override.confirm(actor_of(request), row)
+        version = taken(shapes.ConfirmedOverride, request)["expected_version"]
+        actor, row = actor_of(request), seen_override(request, pk)
+        confirmed = override.confirm(actor, row, expected_version=version)
         return Response(shapes.OverrideOut(confirmed).data)
+
+
+def seen_override(request: Request, pk: int) -> Override:
+    row = Override.objects.select_related("product").filter(pk=pk).first()
+    if row is None:
+        raise NotFound("not_found", f"There is no override {pk}.")
+    require(actor_of(request), Permission.VIEW, row.product.slug)
+    return row

@@ -38,6 +38,8 @@ class Proposal(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     evidence_digest = models.CharField(max_length=DIGEST, blank=True, default="")
+    # What people had written into the decision record; empty where all of it was generated.
+    record_digest = models.CharField(max_length=DIGEST, blank=True, default="")
     trade = models.JSONField(default=dict)
     trade_digest = models.CharField(max_length=DIGEST, blank=True, default="")
     required = models.JSONField(default=dict)
@@ -109,6 +111,8 @@ class Vote(models.Model):
     proposal = models.ForeignKey(Proposal, models.PROTECT, related_name="votes")
     round = models.PositiveIntegerField()
     bound_digest = models.CharField(max_length=DIGEST)
+    # The content among what it is bound to; whatever the proposal says later, the vote was on this.
+    content_digest = models.CharField(max_length=DIGEST, blank=True, default="")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     role = models.CharField(max_length=20)
     decision = models.CharField(max_length=7, choices=Choice.choices)

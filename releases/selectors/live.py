@@ -11,7 +11,7 @@ from releases.models import Alarm, Proposal, Publication, Rollout, Vote
 from releases.selectors.edges import EdgeFact, Standing, alarms, edge_facts
 from releases.selectors.progress import Progress, progress
 from releases.services.issue import latest
-from releases.states import OPEN_ROLLOUTS, WAITING_PROPOSALS
+from releases.states import DECIDED_PROPOSALS, OPEN_ROLLOUTS, WAITING_PROPOSALS, Choice
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,9 @@ def publication_fact(publication: Publication) -> PublicationFact:
     serves = [_serves(publication, digest, share) for digest, share in shares.items()]
     votes = Vote.objects.filter(
         proposal__product=publication.product_id,
-        proposal__revision_digest=publication.target_digest,
+        proposal__state__in=DECIDED_PROPOSALS,
+        content_digest=publication.target_digest,
+        decision=Choice.APPROVE,
         void=False,
         at__lte=publication.published_at,
     )

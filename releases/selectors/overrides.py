@@ -10,7 +10,7 @@ from gates.models import Evaluation
 from policies.models import Product
 from releases.models import Contributor, Override, Rollout
 from releases.services.issue import latest
-from releases.services.override import judged_now, speaks_of, why_not
+from releases.services.override import gone, judged_now, speaks_of, why_not
 from releases.states import OPEN_ROLLOUTS, OverrideState, RolloutState
 
 
@@ -21,6 +21,7 @@ class Standing(StrEnum):
     WAITS = "waits for a second person"
     WENT_ON = "the stage went on by it"
     LAPSED = "lapsed: the gates say something else"
+    ALONE = "lapsed: who stood behind it may override no more"
 
     @property
     def badge(self) -> str:
@@ -33,6 +34,7 @@ _BADGES = {
     Standing.WAITS: "badge badge--accent",
     Standing.WENT_ON: "badge badge--inconclusive",
     Standing.LAPSED: "badge badge--no-data",
+    Standing.ALONE: "badge badge--no-data",
 }
 
 
@@ -64,7 +66,7 @@ def overrides(product: Product) -> QuerySet[Override]:
     """All of a product, newest first, to be paged."""
     found = Override.objects.filter(product=product)
     return found.select_related(
-        "asked_by", "confirmed_by", "evaluation", "rollout__proposal__generation"
+        "asked_by", "confirmed_by", "evaluation", "rollout__proposal__generation", "product"
     )
 
 
@@ -99,6 +101,8 @@ def override_fact(row: Override) -> OverrideFact:
     here = rollout.publication.number == row.publication
     if not here or holds is None or why_not(rollout, holds) or not speaks_of(row, holds):
         return OverrideFact(row, Standing.LAPSED)
+    if gone(row):
+        return OverrideFact(row, Standing.ALONE)
     confirmed = row.state == OverrideState.CONFIRMED
     return OverrideFact(row, Standing.IN_FORCE if confirmed else Standing.WAITS)
 

@@ -10,7 +10,7 @@ from orchid.engine.verdict.case import digest_of as digest_of_bytes
 from releases.models import Override, Proposal, RecordRevision, Rollout
 from releases.selectors.record_texts import generated, titles
 from releases.selectors.trade import sentence
-from releases.states import OPEN_PROPOSALS, OverrideState
+from releases.states import OPEN_PROPOSALS, WAITING_PROPOSALS, OverrideState
 
 SCHEMA = "orchid.decision-record/v1"
 
@@ -63,6 +63,11 @@ class Record:
     def may_be_edited(self) -> bool:
         """Until publication, and while the proposal is open."""
         return self.fixed_at is None and self.proposal.state in OPEN_PROPOSALS
+
+    @property
+    def ends_round(self) -> bool:
+        """Whether to write into it now takes away the votes of a round of review."""
+        return self.may_be_edited and self.proposal.state in WAITING_PROPOSALS
 
     @property
     def history(self) -> list[tuple[RecordRevision, list[str]]]:

@@ -56,10 +56,14 @@ class Review:
 
     @property
     def categories(self) -> list[tuple[str, list[Change]]]:
-        """The changes by what they touch, in the order a reviewer asks."""
-        order = ("quality", "cost", "capacity", "none")
-        found = [(name, [c for c in self.changes if c.category == name]) for name in order]
-        return [(name, changes) for name, changes in found if changes]
+        return by_category(self.changes)
+
+
+def by_category(changes: list[Change]) -> list[tuple[str, list[Change]]]:
+    """The changes by what they touch, in the order a reviewer asks."""
+    order = ("quality", "cost", "capacity", "none")
+    found = [(name, [c for c in changes if c.category == name]) for name in order]
+    return [(name, some) for name, some in found if some]
 
 
 def review(actor: Actor, proposal: Proposal) -> Review:

@@ -19,7 +19,7 @@ from releases.services.hindrances import hindrances
 from releases.services.issue import latest
 from releases.services.rebase import base_of
 from releases.services.second_look import why_not_look
-from releases.services.waiting import is_missed
+from releases.services.waiting import goes_by_itself, is_missed
 from releases.states import OPEN_SECOND_LOOKS, WAITING_PROPOSALS, ProposalState
 
 
@@ -30,6 +30,7 @@ class Waiting:
     expires_at: datetime | None
     hindrances: list[Conflict]
     is_missed: bool
+    by_itself: bool
     is_behind: bool
     zone_words: str
     comments: list[Comment]
@@ -48,6 +49,7 @@ def waiting(actor: Actor, proposal: Proposal, now: datetime) -> Waiting:
         expires_at=expires_at(proposal) if proposal.state in WAITING_PROPOSALS else None,
         hindrances=hindrances(proposal, now) if proposal.state == ProposalState.APPROVED else [],
         is_missed=proposal.state == ProposalState.APPROVED and is_missed(proposal, now),
+        by_itself=goes_by_itself(proposal),
         is_behind=is_behind,
         zone_words=_zone_words(proposal),
         comments=list(proposal.comments.order_by("at", "id")),

@@ -1,5 +1,6 @@
 """What a vote is bound to, and whether that still holds."""
 
+from collections.abc import Callable, Collection
 from hashlib import sha256
 from typing import Any
 
@@ -9,7 +10,7 @@ from accounts.guard import SYSTEM_ACTOR
 from controlplane.errors import Conflict
 from policies.models import Generation, Revision
 from releases.lifecycle import Change, Move, allowed, land
-from releases.models import Proposal, Vote
+from releases.models import Proposal, RecordRevision, Vote
 from releases.selectors.evidence import evidence_for, worsened
 from releases.services.recorded_diff import compare_with_live
 from releases.states import ProposalState
@@ -21,7 +22,8 @@ def digest_of(value: Any) -> str:
 
 
 def bound_digest(proposal: Proposal) -> str:
-    """Everything an approver signs: content, base, evidence, trade, time and who else approves."""
+    """Everything an approver signs: content, base, evidence, trade, record, time and who else
+    approves."""
     bound = {
         "content": proposal.revision_digest,
         "base": proposal.base_digest,
@@ -30,6 +32,8 @@ def bound_digest(proposal: Proposal) -> str:
         "required": proposal.required,
         "round": proposal.round,
     }
+    if proposal.record_digest:
+        bound["record"] = proposal.record_digest
     if proposal.publish_at is not None:
         bound["schedule"] = [
             proposal.publish_local,
@@ -44,6 +48,13 @@ def evidence_digest(product_id: int, digest: str) -> str:
     return digest_of(sorted(evidence_for(product_id, digest).values_list("digest", flat=True)))
 
 
+def record_digest(proposal: Proposal) -> str:
+    """What people have written into the decision record; empty where all of it is generated."""
+    written = RecordRevision.objects.filter(proposal=proposal, final=False).order_by("-number")
+    texts = written.values_list("texts", flat=True).first()
+    return digest_of(texts) if texts else ""
+
+
 def current_revision(generation: Generation) -> Revision:
     """The newest revision of a generation: what an approver believes to be deciding on."""
     return Revision.objects.filter(generation=generation).latest("number")
@@ -54,10 +65,14 @@ def reopen_if_moved(proposal: Proposal) -> bool:
 
     The votes of the round stay in its history, marked void. Returns whether it was reopened.
     """
-    why = moved(proposal)
-    if not why or not allowed(proposal, Move.REOPEN):
+    return reopen_where(proposal, moved)
+
+
+def reopen_where(proposal: Proposal, holds_no_more: Callable[[Proposal], str]) -> bool:
+    """Send a proposal back to draft for the reason that is found, asked again under the lock."""
+    if not allowed(proposal, Move.REOPEN) or not holds_no_more(proposal):
         return False
-    land(proposal, Move.REOPEN, SYSTEM_ACTOR, lambda row: _reopened(row, why))
+    land(proposal, Move.REOPEN, SYSTEM_ACTOR, lambda row: _reopened(row, holds_no_more(row)))
     return True
 
 
@@ -72,17 +87,17 @@ def refuse_stale(proposal: Proposal) -> None:
         raise stale("It went back to draft")
 
 
-def stale(why: str) -> Conflict:
+def stale(why: str, code: str = "approval_stale") -> Conflict:
     """The refusal of an approval that no longer covers what is there."""
-    return Conflict(
-        "approval_stale", f"{why}. Earlier votes are void; submit it for a new round of review."
-    )
+    return Conflict(code, f"{why}. Earlier votes are void; submit it for a new round of review.")
 
 
 def moved(proposal: Proposal) -> str:
     """Why the binding no longer holds, in words; empty while it does."""
     if _newest_digest(proposal.generation_id) != proposal.revision_digest:
         return "The document was edited after it was submitted"
+    if record_digest(proposal) != proposal.record_digest:
+        return "The decision record was edited after it was submitted"
     seen = evidence_digest(proposal.product_id, proposal.revision_digest)
     return "" if seen == proposal.evidence_digest else worsened(proposal)
 
@@ -92,13 +107,15 @@ def _newest_digest(generation_id: int) -> str | None:
     return revisions.values_list("digest", flat=True).first()
 
 
-def void_votes(proposal: Proposal, why: str) -> int:
+def void_votes(proposal: Proposal, why: str, but: Collection[Vote] = ()) -> int:
     """Mark the votes of the round void and say on each why; returns how many there were."""
     votes = Vote.objects.filter(proposal=proposal, round=proposal.round, void=False)
-    return votes.update(void=True, void_why=why)
+    return votes.exclude(pk__in=[vote.pk for vote in but]).update(void=True, void_why=why)
 
 
 def _reopened(row: Proposal, why: str) -> Change:
+    if not why:
+        raise Conflict("nothing_moved", "What its votes are bound to is as it was.")
     votes = void_votes(row, why)
     current = current_revision(row.generation)
     compare_with_live(SYSTEM_ACTOR, row.product, current.digest)

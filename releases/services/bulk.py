@@ -93,3 +93,5 @@ MOVES: dict[str, Callable[[Actor, Proposal, Mapping[str, Any]], Proposal]] = {
     "approve": _vote(Choice.APPROVE),
     "reject": _vote(Choice.REJECT),
 }
+#: Those that rest on what was seen by its digest, and not on a version.
+VOTES = ("approve", "reject")

@@ -17,7 +17,7 @@ from policies.selectors import given_of, revision_by_digest
 from policies.services import draft_generation
 from releases.lifecycle import lock_product
 from releases.models import Proposal
-from releases.services.emergency import publish_in_emergency, settled_digest
+from releases.services.emergency import Seen, publish_in_emergency, settled_digest
 from releases.services.issue import latest
 from releases.services.propose import propose
 from releases.states import SecondLookKind
@@ -54,7 +54,9 @@ def cap_tenant(
     title = f"Emergency cap on {tenant}"
     revision = draft_generation(actor, product, document, title, base)
     proposal = propose(actor, product, revision.generation.number, title, reason)
-    return publish_in_emergency(actor, proposal, reason, kind=SecondLookKind.EMERGENCY_CAP, now=now)
+    seen = Seen(revision.digest, base.digest)
+    kind = SecondLookKind.EMERGENCY_CAP
+    return publish_in_emergency(actor, proposal, reason, seen, kind=kind, now=now)
 
 
 def capped(

@@ -12,10 +12,11 @@ from accounts.services import record as audit
 from controlplane.errors import BadInput, Conflict
 from policies.models import Product
 from releases.lifecycle import lock_product
-from releases.models import Proposal, RecordRevision
+from releases.models import Contributor, Proposal, RecordRevision
 from releases.selectors.record import Record, digest_of_sections, record_of
 from releases.selectors.record_texts import generated, titles
-from releases.states import ProposalState
+from releases.services.binding import reopen_if_moved
+from releases.states import Part, ProposalState
 
 #: Characters of one section.
 LONGEST = 20_000
@@ -31,8 +32,9 @@ def edit(
 ) -> Record:
     """Store what a person makes of the record as its next revision; the old ones stay.
 
-    A section that says what is generated, or nothing, follows the facts again. 409 `record_fixed`
-    after publication, `record_changed` where somebody else has written meanwhile.
+    A section that says what is generated, or nothing, follows the facts again. Whoever writes had
+    a hand in the proposal; during a review it ends the round, whose votes were for what it said.
+    409 `record_fixed` after publication, `record_changed` where somebody else wrote meanwhile.
     """
     with transaction.atomic():
         lock_product(proposal.product_id)
@@ -56,6 +58,10 @@ def edit(
             after=digest_of_sections(facts | own),
             data={"revision": row.number, "sections": changed},
         )
+        if actor.owner is not None:
+            Contributor.objects.get_or_create(proposal=fresh, user=actor.owner, part=Part.RECORDER)
+        reopen_if_moved(fresh)
+        fresh.refresh_from_db()
     return record_of(fresh)
 
 

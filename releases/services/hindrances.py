@@ -7,18 +7,17 @@ from functools import cached_property
 
 from controlplane.errors import Conflict
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.freezes import free_from, frozen_at
-from orchid.engine.wall_clock import wall_at
 from policies.selectors import document_of
 from releases.models import Proposal, Publication, Rollout, Vote
+from releases.selectors.card import refuse_unproven
 from releases.selectors.progress.ahead import warm
 from releases.services.binding import moved, stale
 from releases.services.expiry import expired, is_due
-from releases.services.in_force import ruling_of
+from releases.services.in_force import refuse_frozen, ruling_of
 from releases.services.issue import latest
 from releases.services.pools import refuse_overlap
-from releases.services.propose import record_contributors
-from releases.services.quorum import approvals, lapsed, still_missing
+from releases.services.propose import blocking_findings, record_contributors
+from releases.services.quorum import approvals, lapsed, why_lapsed
 from releases.services.second_look import refuse_overdue
 from releases.states import OPEN_ROLLOUTS
 
@@ -56,6 +55,12 @@ def hindrances(proposal: Proposal, now: datetime) -> list[Conflict]:
     return [refused for check in CHECKS if (refused := _refusal(check, grounds))]
 
 
+def is_kept(proposal: Proposal, now: datetime) -> bool:
+    """Whether anything does, for whoever asks again and again."""
+    grounds = Grounds(proposal, now)
+    return any(_refusal(check, grounds) for check in CHECKS)
+
+
 def _refusal(check: Check, grounds: Grounds) -> Conflict | None:
     try:
         check(grounds)
@@ -87,14 +92,23 @@ def _check_binding(grounds: Grounds) -> None:
 
 
 def _check_quorum(grounds: Grounds) -> None:
-    missing = still_missing(grounds.row, grounds.approvals)
-    if missing:
-        raise stale(f"Approvals are missing: {', '.join(sorted(missing))}")
-    gone = lapsed(grounds.approvals, grounds.row.product.slug)
-    if gone:
-        raise Conflict(
-            "approval_lapsed", f"{', '.join(gone)} no longer holds the role of the approval."
-        )
+    why = why_lapsed(grounds.row, grounds.approvals)
+    if why:
+        gone = lapsed(grounds.approvals, grounds.row.product.slug)
+        raise stale(why, "approval_lapsed" if gone else "approval_stale")
+
+
+def _check_findings(grounds: Grounds) -> None:
+    row = grounds.row
+    found = blocking_findings(row.product, row.revision_digest, row.base_digest)
+    if found:
+        said = " ".join(finding["text"] for finding in found)
+        raise Conflict("findings", f"The document breaks its own rules. {said}", errors=found)
+
+
+def _check_proofs(grounds: Grounds) -> None:
+    """What was there when people voted may have aged since."""
+    refuse_unproven(grounds.row, grounds.now)
 
 
 def _check_time(grounds: Grounds) -> None:
@@ -105,15 +119,7 @@ def _check_time(grounds: Grounds) -> None:
 
 
 def _check_freeze(grounds: Grounds) -> None:
-    freezes = grounds.rules.rollout.freezes
-    found = frozen_at(freezes, grounds.now)
-    if found is not None:
-        zone = found.freeze.zone
-        free = wall_at(free_from(freezes, grounds.now), zone)
-        raise Conflict(
-            "frozen",
-            f"The freeze “{found.freeze.name}” keeps it until {free:%Y-%m-%d %H:%M} {zone}.",
-        )
+    refuse_frozen(grounds.rules.rollout, grounds.now)
 
 
 def _check_second_look(grounds: Grounds) -> None:
@@ -151,4 +157,6 @@ CHECKS: tuple[Check, ...] = (
     _check_second_look,
     _check_room,
     _check_warm,
+    _check_findings,
+    _check_proofs,
 )

@@ -207,6 +207,7 @@ def _earlier_votes(
         proposal__revision_digest__in=serving.digests,
         proposal__state__in=DECIDED_PROPOSALS,
         round=F("proposal__round"),
+        content_digest=F("proposal__revision_digest"),
         decision=Choice.APPROVE,
         void=False,
     )
@@ -219,6 +220,6 @@ def _carried(vote: Vote) -> BundleVote:
     return BundleVote(
         by=vote.user.get_username(),
         role=vote.role,
-        digest=vote.proposal.revision_digest,
+        digest=vote.content_digest,
         at=vote.at,
     )

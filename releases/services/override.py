@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.guard import Actor, Permission, require
+from accounts.guard import Actor, Permission, may, person, require
 from accounts.models import User
 from accounts.services import record
 from controlplane.errors import BadInput, Conflict, Forbidden
@@ -54,19 +54,35 @@ def ask(
     return override
 
 
-def confirm(actor: Actor, override: Override, now: datetime | None = None) -> Override:
+def confirm(
+    actor: Actor,
+    override: Override,
+    *,
+    expected_version: int | None = None,
+    now: datetime | None = None,
+) -> Override:
     """Stand behind somebody else's override; from here on the stage may go on by it.
 
     403 `own_override` for who asked, `own_proposal` for who had a hand in the proposal; 409
-    `override_stale` where the judgement that it was asked for no longer holds.
+    `override_stale` where the judgement that it was asked for no longer holds, or who asked may
+    not override any more.
     """
     user = _person(actor)
     at = now or timezone.now()
-    return land(override, Move.CONFIRM, actor, lambda row: _confirmed(row, user, at))
+    return land(
+        override,
+        Move.CONFIRM,
+        actor,
+        lambda row: _confirmed(row, user, at),
+        expected_version=expected_version,
+    )
 
 
 def in_force(rollout: Rollout, evaluation: Evaluation | None) -> Override | None:
-    """The confirmed override that speaks of this judgement of the rollout's present stage."""
+    """The confirmed override that speaks of this judgement of the rollout's present stage.
+
+    It rests on two people, so it ends as soon as either of them may not override here any more.
+    """
     if evaluation is None or evaluation.verdict != VerdictState.INCONCLUSIVE:
         return None
     found = Override.objects.filter(
@@ -75,8 +91,17 @@ def in_force(rollout: Rollout, evaluation: Evaluation | None) -> Override | None
         stage_index=rollout.stage_index,
         state=OverrideState.CONFIRMED,
     )
-    rows = found.select_related("evaluation", "asked_by", "confirmed_by")
-    return next((row for row in rows if speaks_of(row, evaluation)), None)
+    rows = found.select_related("evaluation", "asked_by", "confirmed_by", "product")
+    return next((row for row in rows if speaks_of(row, evaluation) and not gone(row)), None)
+
+
+def gone(override: Override) -> list[str]:
+    """Who of those behind an override may not override here any more."""
+    behind = [override.asked_by, *filter(None, [override.confirmed_by])]
+    slug = override.product.slug
+    return [
+        user.get_username() for user in behind if not may(person(user), Permission.OVERRIDE, slug)
+    ]
 
 
 def speaks_of(override: Override, evaluation: Evaluation) -> bool:
@@ -152,6 +177,8 @@ def _confirmed(row: Override, user: User, at: datetime) -> Change:
         row.publication,
         row.stage_index,
     )
+    if left := gone(row):
+        why = f"{left[0]} may not override here any more."
     if why or moved_on or holds is None or not speaks_of(row, holds):
         raise Conflict(
             "override_stale",

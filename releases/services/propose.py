@@ -19,7 +19,12 @@ from policies.selectors import difference, document_of
 from releases.lifecycle import Change, Move, land
 from releases.models import Contributor, Proposal
 from releases.selectors.trade import trade_of
-from releases.services.binding import current_revision, digest_of, evidence_digest
+from releases.services.binding import (
+    current_revision,
+    digest_of,
+    evidence_digest,
+    record_digest,
+)
 from releases.services.issue import latest
 from releases.services.recorded_diff import compare_with_live
 from releases.states import Part
@@ -169,6 +174,7 @@ def _submitted(actor: Actor, row: Proposal, now: datetime) -> Change:
             "base_publication": live.number if live else None,
             "base_digest": base,
             "evidence_digest": evidence_digest(row.product_id, revision.digest),
+            "record_digest": record_digest(row),
             "trade": trade,
             "trade_digest": digest_of(trade),
             "required": required_for(base, revision.digest),

@@ -20,6 +20,7 @@ from releases.services.hindrances import CHECKS, Grounds
 from releases.services.issue import Serving, issue, latest
 from releases.services.prices import only_prices
 from releases.services.propose import blocking_findings
+from releases.services.quorum import reopen_if_lapsed
 from releases.states import ProposalState, PublicationKind
 
 
@@ -49,6 +50,7 @@ def publish(
         # A round that is over is sent back by a move of its own, which the refusal would undo.
         refuse_expired(proposal, at)
         refuse_stale(proposal)
+        reopen_if_lapsed(proposal)
         raise
 
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable
 
 from accounts.guard import Actor, roles_held, roles_of
 from releases.models import Proposal, Vote
-from releases.services.binding import bound_digest
+from releases.services.binding import bound_digest, reopen_where
 from releases.services.propose import record_contributors
-from releases.states import Choice, Part
+from releases.states import Choice, Part, ProposalState
 
 
 def why_not_vote(actor: Actor, proposal: Proposal) -> str:
@@ -56,3 +56,31 @@ def lapsed(given: Collection[Vote], product_slug: str) -> list[str]:
     """Approvers who no longer hold the role they approved in."""
     held = roles_held([vote.user for vote in given], product_slug)
     return [vote.user.get_username() for vote in given if vote.role not in held[vote.user_id]]
+
+
+def why_lapsed(proposal: Proposal, given: Collection[Vote]) -> str:
+    """Why those approvals are no quorum any more, naming whose is missing; empty while they are."""
+    gone = lapsed(given, proposal.product.slug)
+    if gone:
+        return f"{_names(gone)} no longer holds the role of the approval"
+    missing = still_missing(proposal, given)
+    own = proposal.votes.filter(round=proposal.round, decision=Choice.APPROVE, void=False)
+    own = own.exclude(pk__in=[vote.pk for vote in given])
+    names = [vote.user.get_username() for vote in own.select_related("user")]
+    if missing and names:
+        return f"{_names(names)} approved it and had a hand in it afterwards"
+    return f"Approvals are missing: {', '.join(sorted(missing))}" if missing else ""
+
+
+def reopen_if_lapsed(proposal: Proposal) -> bool:
+    """Send an approved proposal back to draft when its quorum is none any more, for a new round."""
+    return proposal.state == ProposalState.APPROVED and reopen_where(proposal, _lapse_of)
+
+
+def _lapse_of(proposal: Proposal) -> str:
+    record_contributors(proposal)
+    return why_lapsed(proposal, approvals(proposal))
+
+
+def _names(names: Iterable[str]) -> str:
+    return " and ".join(sorted(names))

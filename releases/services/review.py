@@ -85,6 +85,7 @@ def _cast(
                 proposal=row,
                 round=row.round,
                 bound_digest=seen,
+                content_digest=row.revision_digest,
                 user=user,
                 role=role,
                 decision=decision,

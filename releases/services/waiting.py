@@ -9,8 +9,10 @@ from policies.models import Product
 from releases.models import Proposal, SecondLook
 from releases.services.binding import reopen_if_moved
 from releases.services.expiry import expire_if_due
+from releases.services.hindrances import is_kept
 from releases.services.in_force import rollout_rules
 from releases.services.publish import publish
+from releases.services.quorum import reopen_if_lapsed
 from releases.services.second_look import lapse
 from releases.states import WAITING_PROPOSALS, ProposalState, SecondLookState
 
@@ -24,7 +26,7 @@ def step(product: Product, now: datetime) -> None:
     """
     waiting = Proposal.objects.filter(product=product, state__in=WAITING_PROPOSALS)
     for proposal in waiting.order_by("publish_at", "id"):
-        if not reopen_if_moved(proposal) and not expire_if_due(proposal, now):
+        if not _is_over(proposal, now):
             _publish_if_due(proposal, now)
     due = SecondLook.objects.filter(product=product, state=SecondLookState.OPEN, due_at__lte=now)
     for look in due:
@@ -39,14 +41,25 @@ def is_missed(proposal: Proposal, now: datetime) -> bool:
     return proposal.publish_at + grace < now
 
 
+def goes_by_itself(proposal: Proposal) -> bool:
+    """Whether nobody has to publish it: it has a time, or the rules in force publish at once."""
+    return proposal.publish_at is not None or rollout_rules(proposal).publish == "automatic"
+
+
+def _is_over(proposal: Proposal, now: datetime) -> bool:
+    """Whether its round ended just now, for whatever reason."""
+    return reopen_if_moved(proposal) or reopen_if_lapsed(proposal) or expire_if_due(proposal, now)
+
+
 def _publish_if_due(proposal: Proposal, now: datetime) -> None:
-    """Publish at its time; what keeps it from that is asked again at every tick."""
-    at = proposal.publish_at
-    if proposal.state != ProposalState.APPROVED or at is None or now < at:
+    """Publish what goes out by itself; what keeps it from that is asked again at every tick."""
+    if proposal.state != ProposalState.APPROVED or not goes_by_itself(proposal):
         return
-    if is_missed(proposal, now):
+    if proposal.publish_at is not None and now < proposal.publish_at:
+        return
+    if is_missed(proposal, now) or is_kept(proposal, now):
         return
     try:
         publish(SYSTEM_ACTOR, proposal, now=now)
     except Problem as refused:
-        logger.info("proposal %s waits beyond its time: %s", proposal.pk, refused.detail)
+        logger.info("proposal %s was kept from going out: %s", proposal.pk, refused.detail)

@@ -11,11 +11,12 @@ from controlplane.web import HtmxRequest
 from policies.selectors import product as product_by_slug
 from releases.forms import CapForm, EmergencyForm, LookForm
 from releases.models import Proposal, Rollout, SecondLook
-from releases.selectors.live import live
+from releases.selectors.urgent import urgent
 from releases.selectors.waiting import second_looks
 from releases.services import second_look
 from releases.services.cap import cap_tenant
-from releases.services.emergency import publish_in_emergency
+from releases.services.emergency import Seen, publish_in_emergency
+from releases.services.issue import latest
 from releases.states import OPEN_PROPOSALS, OPEN_ROLLOUTS
 from releases.views.checks import checked
 from releases.views.proposals import found
@@ -24,15 +25,19 @@ from releases.views.proposals import found
 @page(Permission.EMERGENCY, step_up=True)
 @require_safe
 def emergency(request: HtmxRequest, slug: str) -> HttpResponse:
-    """Cap one tenant, or publish an open proposal at once."""
+    """Cap one tenant, or read what an open proposal changes and publish it at once."""
     product = product_by_slug(slug)
     proposals = Proposal.objects.filter(product=product, state__in=OPEN_PROPOSALS)
+    proposals = proposals.select_related("generation", "product")
+    current, chosen = latest(product), request.GET.get("proposal", "")
+    row = next((one for one in proposals if str(one.pk) == chosen), None)
     context = {
         "product": product,
-        "live": live(product),
-        "proposals": proposals.select_related("generation"),
+        "current": current,
+        "proposals": proposals,
         "rollout": Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).first(),
-        "chosen": request.GET.get("proposal", ""),
+        "proposal": row,
+        "urgent": urgent(row, current) if row and current else None,
     }
     return render(request, "releases/emergency.html", context)
 
@@ -41,7 +46,13 @@ def emergency(request: HtmxRequest, slug: str) -> HttpResponse:
 @require_POST
 def publish_now(request: HtmxRequest, slug: str) -> HttpResponse:
     data = checked(EmergencyForm(request.POST))
-    publish_in_emergency(request.actor, found(slug, data["proposal"]), data["reason"])
+    publish_in_emergency(
+        request.actor,
+        found(slug, data["proposal"]),
+        data["reason"],
+        Seen(data["digest"], data["leaves"]),
+        expected_version=data["expected_version"],
+    )
     messages.success(request, "Published to everyone. Somebody else owes it a second look.")
     return redirect("releases:second-looks", slug=slug)
 

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.guard import Permission, page
 from controlplane.errors import NotFound
-from releases.forms import OverrideForm
+from releases.forms import MoveForm, OverrideForm
 from releases.models import Override, Rollout
 from releases.services import override
 from releases.views.checks import checked
@@ -32,6 +32,7 @@ def confirm(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     row = Override.objects.filter(pk=pk, product__slug=slug).first()
     if row is None:
         raise NotFound("not_found", f"{slug} has no override {pk}.")
-    override.confirm(request.actor, row)  # type: ignore[attr-defined]
+    version = checked(MoveForm(request.POST))["expected_version"]
+    override.confirm(request.actor, row, expected_version=version)  # type: ignore[attr-defined]
     messages.success(request, "Confirmed. The stage may go on by this override.")
     return redirect("releases:rollout", slug=slug)

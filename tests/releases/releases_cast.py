@@ -23,6 +23,7 @@ from policies.selectors import document_of
 from policies.services import create_product, draft_generation
 from releases.models import Activation, Edge, EdgeSeen, Proposal, Publication, Rollout
 from releases.services.binding import bound_digest, current_revision
+from releases.services.emergency import Seen, publish_in_emergency
 from releases.services.propose import propose, submit
 from releases.services.publish import bootstrap, publish
 from releases.services.review import vote
@@ -77,6 +78,16 @@ def live_product() -> Product:
     return product
 
 
+def live_with(**sections: dict[str, Any]) -> Product:
+    """The same, where sections of its document say something more."""
+    given = document(1)
+    for name, changes in sections.items():
+        given[name].update(changes)
+    product = create_product(SYSTEM_ACTOR, SLUG, "Demo", document=given)
+    bootstrap(SYSTEM_ACTOR, product, Revision.objects.get(), "the beginning")
+    return product
+
+
 def drafted(product: Product, author: str = "ana", **changes: Any) -> Proposal:
     """A draft for the content of generation 2, under the product's next number."""
     revision = draft_generation(actor(author), product, document(2, **changes), "Compact fallback")
@@ -102,6 +113,12 @@ def approved(product: Product, **changes: Any) -> Proposal:
 def published(product: Product, **changes: Any) -> Rollout:
     publish(actor("dee"), approved(product, **changes))
     return Rollout.objects.latest("id")
+
+
+def at_once(name: str, proposal: Proposal, reason: str = "now") -> Proposal:
+    """Somebody on call publishes what the proposal says now."""
+    seen = Seen(current_revision(proposal.generation).digest)
+    return publish_in_emergency(actor(name), proposal, reason, seen)
 
 
 def revised(proposal: Proposal, **changes: Any) -> Revision:

@@ -197,7 +197,8 @@ def test_the_owner_of_the_token_that_proposed_does_not_decide(
     made = post(client, f"/products/{SLUG}/proposals", body, **bearer)
     assert made.status_code == 201
     pk = made.json()["id"]
-    assert post(client, f"/proposals/{pk}/submit", {}, **bearer).status_code == 200
+    seen = {"expected_version": made.json()["version"]}
+    assert post(client, f"/proposals/{pk}/submit", seen, **bearer).status_code == 200
     proposal = Proposal.objects.get(pk=pk)
     with pytest.raises(Forbidden, match="service token"):
         approve("ben", proposal)

@@ -16,12 +16,13 @@ from releases.selectors.record import record_of
 from releases.selectors.record_texts import titles
 from releases.services.binding import bound_digest
 from releases.services.decision_record import edit
-from releases.services.emergency import publish_in_emergency
+from releases.services.propose import submit
 from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.states import Choice
-from tests.releases.releases_cast import SLUG, actor, approved, drafted, in_review
+from tests.releases.desk import Desk, votes
+from tests.releases.releases_cast import SLUG, actor, approve, approved, at_once, drafted, in_review
 
 WHY = "Dynamic batching misses attainment in the evening."
 
@@ -77,8 +78,9 @@ def test_a_section_that_is_emptied_follows_the_facts_again(product: Product) -> 
 
 
 def test_it_says_when_the_facts_have_moved_since(product: Product) -> None:
-    proposal = in_review(product)
+    proposal = drafted(product)
     assert not edit(actor("ana"), proposal, {"failure": "we sleep"}, expected_revision=0).moved
+    submit(actor("ana"), fresh(proposal))
     vote(actor("ben"), fresh(proposal), Choice.APPROVE, "fine", bound_digest(fresh(proposal)))
     assert record_of(fresh(proposal)).moved
 
@@ -99,8 +101,11 @@ def test_what_is_refused(product: Product) -> None:
 def test_publication_fixes_it_with_its_votes_and_edits(
     product: Product, django_capture_on_commit_callbacks: Any
 ) -> None:
-    proposal = approved(product)
+    proposal = drafted(product)
     edit(actor("ana"), proposal, {"rejected": WHY}, expected_revision=0)
+    submit(actor("ana"), fresh(proposal))
+    for name in ("ben", "dee"):
+        approve(name, fresh(proposal))
     with django_capture_on_commit_callbacks(execute=True):
         publish(actor("dee"), fresh(proposal))
     found = record_of(fresh(proposal))
@@ -168,7 +173,7 @@ def test_a_record_that_nobody_fixed_at_the_commit_is_fixed_by_the_next_tick(
 
 
 def test_the_record_of_an_emergency_is_fixed_by_the_next_tick(product: Product) -> None:
-    proposal = publish_in_emergency(actor("dee"), in_review(product), "the live one leaks")
+    proposal = at_once("dee", in_review(product), "the live one leaks")
     for _ in range(2):
         reconcile(product.pk, timezone.now())
     row = RecordRevision.objects.get(proposal=proposal)
@@ -190,3 +195,37 @@ def test_no_text_of_a_person_forges_another_part_of_the_file(product: Product) -
     ]
     assert {"\\## Since publication", "\\---", "\\```"} <= set(lines)
     assert "\\<!-- \\<script>x\\</script>" in lines
+
+
+@pytest.mark.parametrize("voters", [["ben"], ["ben", "dee"]])
+def test_who_writes_into_it_during_a_review_ends_the_round_and_has_a_hand(
+    product: Product, voters: list[str]
+) -> None:
+    proposal = in_review(product)
+    for name in voters:
+        approve(name, proposal)
+    page = Desk("cho").page("record", proposal.pk)
+    assert "a change ends this round, its votes become void" in page
+    body: dict[str, Any] = {"expected_revision": 0, "sections": {"rejected": WHY}}
+    assert Desk("cho").asks(f"proposals/{proposal.pk}/record", **body)[0] == 200
+    told = Desk("ana").reads(f"proposals/{proposal.pk}")
+    why = "The decision record was edited after it was submitted"
+    assert (told["state"], told["round"], told["returned_why"]) == ("draft", 2, why)
+    assert {(one["void"], one["void_why"]) for one in told["votes"]} == {(True, why)}
+    version = {"expected_version": told["version"]}
+    _, told = Desk("ana").asks(f"proposals/{proposal.pk}/submit", **version)
+    assert told["record_digest"]
+    status, refused = votes("cho", told)
+    assert (status, refused["code"]) == (403, "own_proposal")
+    assert "who wrote in its decision record" in refused["detail"]
+    for name in ("ben", "dee"):
+        status, told = votes(name, told)
+    assert (status, told["state"]) == (200, "approved")
+
+
+def test_to_write_what_the_facts_say_moves_nothing(product: Product) -> None:
+    proposal = approved(product)
+    body: dict[str, Any] = {"expected_revision": 0, "sections": texts(proposal)}
+    status, refused = Desk("cho").asks(f"proposals/{proposal.pk}/record", **body)
+    assert (status, refused["code"]) == (409, "nothing_changes")
+    assert fresh(proposal).state == "approved"

@@ -15,7 +15,7 @@ from policies.services import create_product
 from releases.models import Publication, Rollout, SecondLook
 from releases.services.cap import cap_tenant
 from releases.services.cap import capped as with_cap
-from releases.services.emergency import publish_in_emergency
+from releases.services.emergency import Seen, publish_in_emergency
 from releases.services.publish import bootstrap, publish
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
@@ -25,6 +25,7 @@ from tests.releases.releases_cast import (
     SLUG,
     actor,
     approved,
+    at_once,
     document,
     drafted,
     in_review,
@@ -50,7 +51,7 @@ def capped(product: Product, name: str = "dee") -> SecondLook:
 
 
 def test_an_emergency_serves_everyone_at_once_and_owes_a_second_look(product: Product) -> None:
-    proposal = publish_in_emergency(actor("dee"), in_review(product), "the live one leaks")
+    proposal = at_once("dee", in_review(product), "the live one leaks")
     newest = Publication.objects.latest("number")
     assert (newest.kind, newest.number) == ("emergency", 2)
     assert (newest.incumbent_digest, newest.candidate_digest) == (proposal.revision_digest, None)
@@ -78,20 +79,20 @@ def test_an_emergency_closes_the_rollout_that_is_under_way(product: Product) -> 
 def test_only_who_is_on_call_acts_in_an_emergency(product: Product, name: str) -> None:
     proposal = in_review(product)
     with pytest.raises(Forbidden):
-        publish_in_emergency(actor(name), proposal, "now")
+        at_once(name, proposal)
     with pytest.raises(Forbidden):
         cap_tenant(actor(name), product, "acme", "10s", {"max_teu": 400}, "now")
     with pytest.raises(Forbidden):
-        publish_in_emergency(SYSTEM_ACTOR, proposal, "now")
+        publish_in_emergency(SYSTEM_ACTOR, proposal, "now", Seen(proposal.revision_digest))
     assert Publication.objects.count() == 1
 
 
 def test_an_emergency_needs_a_reason_and_sound_content(product: Product) -> None:
     with pytest.raises(BadInput, match="emergency"):
-        publish_in_emergency(actor("dee"), in_review(product), "  ")
+        at_once("dee", in_review(product), "  ")
     unsound = drafted(product, stages=[{"canary": 0.5, "hold": "20s"}])
     with pytest.raises(Invalid) as refused:
-        publish_in_emergency(actor("dee"), unsound, "now")
+        at_once("dee", unsound)
     assert refused.value.code == "findings"
     assert not SecondLook.objects.exists()
 
@@ -147,14 +148,14 @@ def test_whoever_acted_is_not_who_looks(product: Product) -> None:
 
 def test_whoever_wrote_what_went_out_is_not_who_looks(product: Product) -> None:
     grant(SYSTEM_ACTOR, User.objects.get(username="ana"), Role.PRODUCT_OWNER, EVERY_PRODUCT)
-    publish_in_emergency(actor("dee"), in_review(product, author="ana"), "now")
+    at_once("dee", in_review(product, author="ana"))
     with pytest.raises(Forbidden, match="a hand"):
         confirm(actor("ana"), SecondLook.objects.get(), "mine is good")
 
 
 def test_a_look_at_quality_is_not_the_next_sre_s(product: Product) -> None:
     grant(SYSTEM_ACTOR, User.objects.get(username="eve"), Role.SRE, EVERY_PRODUCT)
-    publish_in_emergency(actor("dee"), in_review(product), "now")
+    at_once("dee", in_review(product))
     with pytest.raises(Forbidden, match="Product owner"):
         confirm(actor("eve"), SecondLook.objects.get(), "fine by me")
 
@@ -220,7 +221,7 @@ def test_an_emergency_can_not_loosen_its_own_second_look(people: dict[str, User]
 
     loosened = {**document(2)["approvals"], "second_look": "7d", "capacity": ["product_owner"]}
     revised(loose, approvals=loosened)
-    publish_in_emergency(actor("dee"), loose, "now")
+    at_once("dee", loose)
     look = SecondLook.objects.get()
     assert look.due_at - look.opened_at == timedelta(hours=1)
     assert "product_owner" in look.asked_of

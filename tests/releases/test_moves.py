@@ -1,5 +1,6 @@
 """Every pair of state and move that the tables don't have is refused, and by every door."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -139,6 +140,7 @@ SENT = {
     "local": "2031-03-04T09:00",
     "zone": "Europe/Berlin",
     "segment": "assistant-premium",
+    "digest": "sha256:" + "0" * 64,
 }
 
 
@@ -162,6 +164,21 @@ def test_no_door_does_what_the_table_lacks(
             assert status == 409, (move, told)
     row.refresh_from_db()
     assert (row.state, row.version, AuditEvent.objects.count()) == (state, version, acts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "move"), [pytest.param(*one, id="-".join((name_of(one[0]), one[1]))) for one in DOORS]
+)
+def test_each_move_by_a_machine_says_which_state_it_rests_on(
+    product: Product, kind: type[AnyRow], move: Move
+) -> None:
+    """By its version; a vote by the digest of all that was read (ADR 0042)."""
+    row, acts = MADE[kind](product), AuditEvent.objects.count()
+    sent = {name: value for name, value in SENT.items() if name != "digest"}
+    status, told = Desk("ben").asks(DOORS[kind, move].format(row.pk), **sent)
+    named = "bound_digest" if move is Move.VOTE else "expected_version"
+    assert (status, named in json.dumps(told)) == (400, True), told
+    assert AuditEvent.objects.count() == acts
 
 
 def _refused(row: Any, move: Move) -> None:

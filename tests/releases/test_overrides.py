@@ -4,6 +4,7 @@ Case 9.
 """
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -12,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.guard import SYSTEM_ACTOR, Actor, machine
-from accounts.models import AuditEvent, User
+from accounts.models import AuditEvent, Grant, User
 from accounts.services import issue_credential
 from controlplane.errors import Conflict, Forbidden, Problem
 from gates.models import Evaluation, Window
@@ -24,6 +25,7 @@ from releases.services import override
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from releases.states import OverrideState
+from tests.releases.desk import Desk
 from tests.releases.releases_cast import SLUG, actor, edge, judged, later, published, says
 
 STAGES = [{"canary": 0.1, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
@@ -217,7 +219,9 @@ def test_every_later_page_shows_it(client: Client, product: Product, rollout: Ro
     client.force_login(User.objects.get(username="dee"))
     assert "Confirm the override" in client.get(page).content.decode()
     row = Override.objects.get()
-    confirmed = client.post(reverse("releases:confirm-override", args=[SLUG, row.pk]))
+    address = reverse("releases:confirm-override", args=[SLUG, row.pk])
+    assert client.post(address).status_code == 400
+    confirmed = client.post(address, {"expected_version": row.version})
     assert confirmed.status_code == 302
     assert stage_after(product, rollout, later(26)) == 1
     client.force_login(User.objects.get(username="eve"))
@@ -245,7 +249,8 @@ def test_the_api_asks_and_confirms(client: Client, rollout: Rollout) -> None:
     assert (asked.status_code, asked.json()["standing"]) == (201, "waits for a second person")
     confirm = f"/api/v1/overrides/{asked.json()['id']}/confirm"
     client.force_login(User.objects.get(username="dee"))
-    told = client.post(confirm, {}, "application/json", headers={"Idempotency-Key": "three"})
+    seen = {"expected_version": client.get(confirm.removesuffix("/confirm")).json()["version"]}
+    told = client.post(confirm, seen, "application/json", headers={"Idempotency-Key": "three"})
     assert (told.status_code, told.json()["confirmed_by"]) == (200, "dee")
     assert client.get(url).json()["items"][0]["standing"] == "in force"
 
@@ -266,3 +271,27 @@ def test_an_override_refuses_every_move_that_its_table_lacks(
         assert refused.value.code == "move_not_allowed"
     row.refresh_from_db()
     assert (row.state, AuditEvent.objects.count()) == (state, acts)
+
+
+@pytest.mark.parametrize("leaver", ["ben", "dee"])
+def test_it_ends_as_soon_as_one_of_both_may_override_no_more(
+    product: Product, rollout: Rollout, leaver: str
+) -> None:
+    evaluation = says_now(rollout, "inconclusive", later(25))
+    overridden(rollout, evaluation)
+    Grant.objects.filter(user__username=leaver).delete()
+    assert override.in_force(rollout, evaluation) is None
+    assert stage_after(product, rollout, later(26)) == 0
+    told = Desk("eve").reads(f"rollouts/{rollout.pk}/overrides")["items"]
+    assert [one["standing"] for one in told] == [Standing.ALONE]
+    assert Standing.ALONE in Desk("eve").page("rollout")
+
+
+def test_nobody_stands_behind_somebody_who_may_override_no_more(rollout: Rollout) -> None:
+    evaluation = says_now(rollout, "inconclusive", later(25))
+    row = override.ask(actor("ben"), rollout, evaluation.pk, "quiet")
+    Grant.objects.filter(user__username="ben").delete()
+    asked: dict[str, Any] = {"expected_version": row.version}
+    status, refused = Desk("dee").asks(f"overrides/{row.pk}/confirm", **asked)
+    assert (status, refused["code"]) == (409, "override_stale")
+    assert "ben may not override here any more" in refused["detail"]

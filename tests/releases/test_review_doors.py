@@ -1,6 +1,7 @@
 """Every door by which somebody could decide on what is their own, and those around the votes."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -84,14 +85,25 @@ def as_token_owner(product: Product) -> Proposal:
 
 def as_scheduler(product: Product) -> Proposal:
     proposal = in_review(product, author="ben")
-    form = {"local": "2027-03-01T09:00", "zone": "Europe/Berlin"}
+    form = {
+        "local": "2027-03-01T09:00",
+        "zone": "Europe/Berlin",
+        "expected_version": proposal.version,
+    }
     made = post(signed_in("ana"), f"/proposals/{proposal.pk}/schedule", form)
     assert made.status_code == 200, made.json()
     proposal.refresh_from_db()
     return proposal
 
 
-HANDS = [as_author, as_co_editor, as_token_owner, as_scheduler]
+def as_recorder(product: Product) -> Proposal:
+    proposal = drafted(product, author="ben")
+    body = {"expected_revision": 0, "sections": {"rejected": "nothing else was tried"}}
+    assert post(signed_in("ana"), f"/proposals/{proposal.pk}/record", body).status_code == 200
+    return submit(actor("ben"), proposal)
+
+
+HANDS = [as_author, as_co_editor, as_token_owner, as_scheduler, as_recorder]
 
 
 @pytest.mark.parametrize("hand", HANDS)
@@ -154,7 +166,7 @@ def test_who_approves_and_edits_afterwards_approves_no_more_though_the_text_is_a
     again = revise(actor("ben"), proposal.generation, first.document, second.number)
     assert again.digest == proposal.revision_digest
     proposal.refresh_from_db()
-    with pytest.raises(Conflict, match="product_owner") as refused:
+    with pytest.raises(Conflict, match="ben approved it and had a hand") as refused:
         publish(actor("dee"), proposal)
     assert refused.value.code == "approval_stale"
     assert Publication.objects.count() == 1
@@ -167,12 +179,13 @@ def test_a_role_that_is_lost_between_vote_and_publication_is_caught_by_every_doo
     Grant.objects.filter(user__username="ben").delete()
     client = signed_in("dee")
     body = {"expected_version": Proposal.objects.get(pk=proposal.pk).version}
-    answer = post(client, f"/proposals/{proposal.pk}/publish", body)
-    assert (answer.status_code, answer.json()["code"]) == (409, "approval_lapsed")
-    asked = {"proposal": proposal.pk, "move": "publish"}
+    asked = {"proposal": proposal.pk, "move": "publish", **body}
     (outcome,) = post(client, "/proposals/bulk", {"moves": [asked]}).json()["items"]
     assert outcome["code"] == "approval_lapsed"
     page = reverse("releases:proposal", args=[SLUG, proposal.pk])
+    assert "no longer holds the role" in client.get(page).content.decode()
+    answer = post(client, f"/proposals/{proposal.pk}/publish", body)
+    assert (answer.status_code, answer.json()["code"]) == (409, "approval_lapsed")
     assert client.post(f"{page}publish", body).status_code == 409
     assert "no longer holds the role" in client.get(page).content.decode()
     assert Publication.objects.count() == 1
@@ -188,7 +201,7 @@ def test_each_of_several_moves_is_answered_by_itself(product: Product) -> None:
             "bound_digest": bound_digest(first),
         },
         {"proposal": second.pk, "move": "withdraw", "expected_version": 1},
-        {"proposal": 999, "move": "publish"},
+        {"proposal": 999, "move": "publish", "expected_version": 1},
     ]
     key = {"Idempotency-Key": "several"}
     answer = post(signed_in("ben"), "/proposals/bulk", {"moves": moves}, **key)
@@ -225,13 +238,13 @@ def test_ci_reads_what_keeps_an_approved_proposal(product: Product) -> None:
 def test_ci_sets_a_time_and_is_told_what_is_wrong_with_it(product: Product) -> None:
     proposal = drafted(product)
     client, path = signed_in("ana"), f"/proposals/{proposal.pk}/schedule"
-    twice = {"local": "2027-10-31T02:30", "zone": "Europe/Berlin"}
+    twice = {"local": "2027-10-31T02:30", "zone": "Europe/Berlin", "expected_version": 1}
     answer = post(client, path, twice)
     assert (answer.status_code, answer.json()["code"]) == (422, "time_comes_twice")
-    told = post(client, path, {**twice, "which": "second", "expected_version": 1}).json()
+    told = post(client, path, {**twice, "which": "second"}).json()
     assert told["publish_at"] == "2027-10-31T01:30:00Z"
     assert (told["publish_local"], told["publish_zone"]) == ("2027-10-31T02:30", "Europe/Berlin")
-    stale = post(client, path, {**twice, "which": "first", "expected_version": 1})
+    stale = post(client, path, {**twice, "which": "first"})
     assert (stale.status_code, stale.json()["code"]) == (409, "version_changed")
 
 
@@ -325,7 +338,8 @@ def test_by_pages_and_api_an_emergency_is_acted_and_looked_at(product: Product) 
     assert (look["state"], look["kind"], look["publication"]) == ("open", "emergency_cap", 2)
     overview = reverse("releases:overview", args=[SLUG])
     assert "Waits for a second look" in cho.get(overview).content.decode()
-    refused = post(dee, f"/second-looks/{look['id']}/confirm", {"reason": "mine"})
+    own = {"reason": "mine", "expected_version": look["version"]}
+    refused = post(dee, f"/second-looks/{look['id']}/confirm", own)
     assert (refused.status_code, refused.json()["code"]) == (403, "own_act")
     page = reverse("releases:second-looks", args=[SLUG])
     assert "You had a hand" in dee.get(page).content.decode()
@@ -342,13 +356,15 @@ def test_the_page_of_emergencies_publishes_and_caps(product: Product) -> None:
     dee = signed_in("dee")
     proposal = in_review(product)
     page = reverse("releases:emergency", args=[SLUG])
-    shown = dee.get(f"{page}?proposal={proposal.pk}").content.decode()
-    assert f'<option value="{proposal.pk}" selected>' in shown
+    chosen = f"{page}?proposal={proposal.pk}"
+    assert f'<option value="{proposal.pk}" selected>' in dee.get(chosen).content.decode()
     form = {"tenant": "acme", "window": "1h", "limit": "max_usd", "amount": "5", "reason": "now"}
     assert dee.post(f"{page}cap", form).status_code == 302
     held = given_of(Publication.objects.latest("number").incumbent_digest)["budgets"]
     assert {"tenant": "acme", "window": 3_600_000, "max_usd": "5"} in held
-    done = dee.post(f"{page}publish", {"proposal": proposal.pk, "reason": "and this"})
+    shown = dee.get(chosen).content.decode()
+    hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', shown))
+    done = dee.post(f"{page}publish", hidden | {"reason": "and this"})
     assert done.status_code == 302
     assert SecondLook.objects.count() == 2
     for name in ("ben", "ana"):

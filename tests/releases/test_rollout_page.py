@@ -64,12 +64,11 @@ def test_a_segment_is_held_back_by_the_form_and_let_go_by_the_api(
     assert "held back" in page_of(client, "eve")
     client.force_login(User.objects.get(username="dee"))
     url = f"/api/v1/rollouts/{rollout.pk}"
-    body = {"segment": PREMIUM, "reason": "it is Saturday"}
+    body = {"segment": PREMIUM, "reason": "it is Saturday", "expected_version": 3}
     let_go = client.post(f"{url}/let-go", body, content_type="application/json")
     assert (let_go.status_code, let_go.json()["vector"][0]["held"]) == (200, False)
-    again = client.post(
-        f"{url}/hold-back", {**body, "expected_version": 2}, content_type="application/json"
-    )
+    stale = {**body, "expected_version": 2}
+    again = client.post(f"{url}/hold-back", stale, content_type="application/json")
     assert (again.status_code, again.json()["code"]) == (409, "version_changed")
 
 

@@ -5,29 +5,26 @@ from typing import Any
 
 import pytest
 
-from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent, User
 from controlplane.errors import Conflict, Forbidden, Invalid
-from policies.models import Product, Revision
-from policies.services import create_product
+from policies.models import Product
 from releases.models import Proposal, Publication
 from releases.services.binding import bound_digest
 from releases.services.expiry import expires_at
 from releases.services.hindrances import hindrances
 from releases.services.propose import submit
-from releases.services.publish import bootstrap, publish
+from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
 from releases.services.schedule import moment, reschedule
 from releases.states import Choice, ProposalState
 from tests.releases.releases_cast import (
-    SLUG,
     actor,
     approve,
     approved,
-    document,
     drafted,
     in_review,
+    live_with,
     published,
 )
 
@@ -38,15 +35,6 @@ NOW = datetime(2030, 3, 1, 12, 0, tzinfo=UTC)  # a Friday, 13:00 in Berlin
 
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
-def live_with(**sections: dict[str, Any]) -> Product:
-    given = document(1)
-    for name, changes in sections.items():
-        given[name].update(changes)
-    product = create_product(SYSTEM_ACTOR, SLUG, "Demo", document=given)
-    bootstrap(SYSTEM_ACTOR, product, Revision.objects.get(), "the beginning")
-    return product
 
 
 def scheduled(product: Product, local: str = "2030-03-04T09:00") -> Proposal:

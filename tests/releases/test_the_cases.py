@@ -68,7 +68,8 @@ def test_a_split_that_is_off_keeps_the_stage_and_says_which_count(
     assert (told["state"], told["stage_index"]) == ("running", 0)
     assert said in " ".join(told["blockers"])
     assert said in Desk("eve").page("rollout")
-    status, refused = Desk("dee").asks(f"rollouts/{rollout.pk}/advance")
+    seen = {"expected_version": told["version"]}
+    status, refused = Desk("dee").asks(f"rollouts/{rollout.pk}/advance", **seen)
     assert (status, said in refused["detail"]) == (409, True)
 
 
@@ -88,7 +89,7 @@ def test_what_was_edited_after_its_approval_is_not_published(product: Product, d
         assert dee.sends("publish", row["id"], **form).status_code == 409
     else:
         key = "one" if door == "api with a key" else ""
-        status, refused = dee.asks(f"{address}/publish", key)
+        status, refused = dee.asks(f"{address}/publish", key, expected_version=row["version"])
         assert (status, refused["code"]) == (409, "approval_stale")
     reconcile(product.pk, timezone.now())
     now = dee.reads(address)
@@ -113,7 +114,8 @@ def test_what_was_approved_on_an_earlier_base_reverts_nothing(product: Product, 
     ninth = approved(with_deadline(document(2), 1600))
     assert eighth["base_digest"] == ninth["base_digest"]
     dee = Desk("dee")
-    status, done = dee.asks(f"proposals/{eighth['id']}/publish")
+    seen = {"expected_version": eighth["version"]}
+    status, done = dee.asks(f"proposals/{eighth['id']}/publish", **seen)
     assert (status, done["state"]) == (200, "published")
     form = {"expected_version": ninth["version"]}
     if door == "page":
@@ -236,7 +238,8 @@ def test_a_change_of_prices_alone_has_a_number_and_a_tag_of_its_own(product: Pro
     same = {"If-None-Match": before.headers["ETag"]}
     assert dee.client.get(address, headers=same).status_code == 304
     row = approved({**document(1), "prices": DEARER}, "ben")
-    assert dee.asks(f"proposals/{row['id']}/publish")[0] == 200
+    seen = {"expected_version": row["version"]}
+    assert dee.asks(f"proposals/{row['id']}/publish", **seen)[0] == 200
     after = dee.client.get(address, headers=same)
     assert (after.status_code, after.headers["ETag"] != before.headers["ETag"]) == (200, True)
     newest = dee.reads(f"{OF_PRODUCT}/publications")["items"][0]

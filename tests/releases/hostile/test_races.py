@@ -137,7 +137,8 @@ def test_of_two_owners_who_take_each_others_role_one_stays(db: None, order: int)
 
 
 def asks_in_bulk(client: Client, key: str, *proposals: Proposal) -> Act:
-    moves = [{"proposal": one.pk, "move": "withdraw", "reason": "no"} for one in proposals]
+    each = {"move": "withdraw", "reason": "no"}
+    moves = [{**each, "proposal": one.pk, "expected_version": one.version} for one in proposals]
     headers = {"Idempotency-Key": key}
     return lambda: client.post(
         "/api/v1/proposals/bulk", {"moves": moves}, "application/json", headers=headers
