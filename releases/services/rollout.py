@@ -21,6 +21,7 @@ from releases.selectors.progress import (
     vector_of,
 )
 from releases.selectors.segments import concerned
+from releases.services.in_force import refuse_frozen
 from releases.services.issue import Serving, issue
 from releases.states import PublicationKind
 
@@ -75,7 +76,10 @@ def pause(
 def resume(
     actor: Actor, rollout: Rollout, reason: str, *, expected_version: int | None = None
 ) -> Rollout:
-    """Go on at the same stage; its hold begins anew, on this publication's own requests."""
+    """Go on at the same stage; its hold begins anew, on this publication's own requests.
+
+    409 `frozen` in a freeze of what is live, which keeps everything but a way back.
+    """
     return _restated(actor, rollout, Move.RESUME, PublicationKind.RESUME, reason, expected_version)
 
 
@@ -152,9 +156,16 @@ def _restated(
         rollout,
         move,
         actor,
-        lambda row: _published(row, places(row), kind, actor, reason.strip(), now),
+        lambda row: _again(row, kind, actor, reason.strip(), now),
         expected_version=expected_version,
     )
+
+
+def _again(row: Rollout, kind: PublicationKind, actor: Actor, reason: str, now: datetime) -> Change:
+    """The same exposure under another number."""
+    if kind == PublicationKind.RESUME:
+        refuse_frozen(document_of(row.publication.incumbent_digest).rollout, now)
+    return _published(row, places(row), kind, actor, reason, now)
 
 
 def _published(

@@ -15,6 +15,7 @@ from releases.selectors.progress import ahead, clock
 from releases.selectors.progress.before_canary import own_facts
 from releases.selectors.progress.condition import Condition, Stand
 from releases.selectors.progress.demand import peak
+from releases.selectors.progress.frozen import freeze
 from releases.selectors.progress.judged import gates, gates_of
 from releases.selectors.progress.places import Place, places, wheres
 from releases.selectors.progress.sample import Within, minimum_per_stratum
@@ -86,6 +87,11 @@ class Progress:
         return not self.stage.is_bounded
 
     @property
+    def freeze(self) -> Condition | None:
+        """The freeze that keeps anything of it from being published."""
+        return next((one for one in self.shared if one.name == "freeze" and not one.met), None)
+
+    @property
     def waits_for_a_hand(self) -> bool:
         """Its time is over and its conditions hold, but only a person can move it on."""
         return self.by_hand and not self.is_last and not self.waits_for
@@ -144,7 +150,7 @@ def progress(rollout: Rollout, now: datetime) -> Progress:
         policy=stand.document.rollout,
         acknowledged=stand.acknowledged,
         evaluation=stand.evaluation,
-        shared=tuple(clock.standing(stand)),
+        shared=(*clock.standing(stand), *freeze(stand, stands)),
         lanes=tuple(_lane(stand, place, stands) for place in stands),
     )
 
