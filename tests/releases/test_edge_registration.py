@@ -139,8 +139,8 @@ def test_the_page_of_an_edge_says_what_it_answered_and_by_what_it_is_known(
     text = browser(people, "eve").get(f"{PAGE}edge-1/").content.decode()
     assert "schema_error: at /fallback/3" in text
     assert one.credential.prefix in text
-    assert "Give it a new token" not in text
-    assert "Give it a new token" in browser(people, "ben").get(f"{PAGE}edge-1/").content.decode()
+    assert "Replace what it shows" not in text
+    assert "Replace what it shows" in browser(people, "ben").get(f"{PAGE}edge-1/").content.decode()
     assert browser(people, "eve").get(f"{PAGE}nobody/").status_code == 404
 
 
