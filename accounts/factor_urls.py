@@ -18,7 +18,6 @@ from allauth.mfa.webauthn.views import (
     ReauthenticateWebAuthnView,
     RemoveWebAuthnView,
 )
-from allauth.socialaccount.providers.openid_connect import views as openid
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse_lazy
@@ -81,7 +80,9 @@ urlpatterns = [
         name="mfa_remove_webauthn",
     ),
     path("sign-on/<slug:provider_id>/", signing_on.leave, name="openid_connect_login"),
-    path("sign-on/<slug:provider_id>/callback", openid.callback, name="openid_connect_callback"),
+    path(
+        "sign-on/<slug:provider_id>/callback", signing_on.callback, name="openid_connect_callback"
+    ),
     path("sign-on/cancelled", signing_on.cancelled, name="socialaccount_login_cancelled"),
     path("sign-on/taken", signing_on.taken, name="socialaccount_signup"),
     path("account/", own.account, name="socialaccount_connections"),
