@@ -104,11 +104,11 @@ def farther(read: Reading) -> Reading | None:
     What is known there is not all, so that it may stop a stage and let nothing pass. None where
     there is no such stretch, or nothing waits for the verdict.
     """
-    told = watermarks(read.window.product, read.now)
-    known = [moment for _, moment in told if moment is not None]
-    if read.closed or read.window.live_from is not None or not known:
+    if read.closed or read.window.live_from is not None:
         return None
-    end = floor(min(max(known), read.now), read.step)  # a clock may be ahead
+    told = watermarks(read.window.product, read.now)
+    most = max((moment for _, moment in told if moment is not None), default=read.end)
+    end = floor(min(most, read.now), read.step)  # a clock may be ahead
     if end <= read.end:
         return None
     return replace(read, end=end, behind=_behind(told, end, read.step))

@@ -7,7 +7,8 @@ import pytest
 from gates.services import go_live
 from gates.services.ticking import tick
 from ingest.models import Batch, Source
-from tests.gates.gates_cast import STEP, Judged, costing
+from orchid.engine.packet import verify
+from tests.gates.gates_cast import STEP, Judged, api, costing, machine
 
 pytestmark = pytest.mark.django_db
 
@@ -90,3 +91,13 @@ def test_the_tick_looks_as_soon_as_such_records_are_counted(stage: Judged) -> No
     Batch.objects.update(done_at=stage.now)
     assert tick(lambda: stage.now) == 1
     assert stage.judge().action == "pause"
+
+
+def test_such_a_judgement_is_recomputed_from_its_packet(stage: Judged) -> None:
+    slow_edge(stage)
+    stage.everywhere(20_000, minute=-1, ms=9_000, good=0, cohort="candidate")
+    evaluation = stage.judge()
+    packet = machine().get(api(f"evaluations/{evaluation.pk}/packet")).content
+    found = verify(packet)
+    assert (found.holds, found.faults) == (True, ())
+    assert b"edge-2" in packet
