@@ -171,6 +171,7 @@ class ConditionOut(serializers.Serializer[Condition]):
     now = serializers.CharField()
     asked = serializers.CharField()
     until = serializers.DateTimeField(allow_null=True)
+    of = serializers.CharField(help_text="Segment or stratum; empty where there is one of it.")
 
 
 class LaneOut(serializers.Serializer[Lane]):

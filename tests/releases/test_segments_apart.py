@@ -14,6 +14,7 @@ from policies.models import Product
 from releases.keys import public_keys
 from releases.models import Edge, Publication, Rollout
 from releases.selectors.exposure import exposure
+from releases.selectors.progress.condition import Condition
 from releases.services import rollout as moves
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
@@ -111,14 +112,15 @@ def test_what_goes_ahead_needs_its_own_fresh_pass_and_nobody_elses(
     rollout = ticked(rollout)
     assert stages(rollout) == {"": 0, EXTRACTION: 1}
     assert rollout.publication.kind == "advance"
-    assert "segment assistant-premium: no_data: 0 of 200 requests" in _of_rest(
-        again(rollout, gateway), "no_data"
-    )
+    waited_for = _of_rest(again(rollout, gateway), "no_data")
+    assert [one.of for one in waited_for if one.now.startswith("no data")] == [PREMIUM]
+    said = " ".join(one.said for one in waited_for)
+    assert "segment assistant-premium: no_data: 0 of 200 requests" in said
 
 
-def _of_rest(rollout: Rollout, premium: str) -> str:
+def _of_rest(rollout: Rollout, premium: str) -> list[Condition]:
     judged_by_segment(rollout, timezone.now(), **{**ALL_PASS, "assistant_premium": premium})
-    return " ".join(condition.said for condition in found(rollout).rest.open)
+    return list(found(rollout).rest.open)
 
 
 def test_a_segment_that_did_not_pass_goes_nowhere(product: Product, gateway: Edge) -> None:

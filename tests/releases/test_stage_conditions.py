@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from accounts.guard import SYSTEM_ACTOR
@@ -17,7 +18,7 @@ from gates.services import evaluate
 from ingest.models import ServerChange
 from ingest.services import servers
 from policies.models import Product
-from releases.models import Drill, DrillAnswer, Edge, Publication
+from releases.models import Drill, DrillAnswer, Edge, Publication, Rollout
 from releases.services import rollout as moves
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
@@ -41,6 +42,13 @@ def canary(**asked: Any) -> dict[str, Any]:
     return {"canary": 0.1, "hold": "20s", **asked}
 
 
+def told(client: Client, rollout: Rollout) -> set[tuple[str, str]]:
+    """What each number that is waited for is of: condition and segment or stratum, by the API."""
+    client.force_login(User.objects.get(username="eve"))
+    lanes = client.get(f"/api/v1/rollouts/{rollout.pk}").json()["segments"]
+    return {(one["name"], one["of"]) for lane in lanes for one in lane["conditions"]}
+
+
 @pytest.fixture
 def gateway(product: Product) -> Edge:
     found = edge(product, "edge-1")
@@ -50,7 +58,7 @@ def gateway(product: Product) -> Edge:
 
 # Case 1
 def test_a_silent_segment_keeps_the_stage_by_name_and_nothing_rolls_back(
-    product: Product, gateway: Edge
+    client: Client, product: Product, gateway: Edge
 ) -> None:
     first = latest(product)
     assert first is not None
@@ -61,6 +69,7 @@ def test_a_silent_segment_keeps_the_stage_by_name_and_nothing_rolls_back(
     passes(rollout)
     assert "0 of 20 requests in stratum tenant_class=premium." in waits(rollout)
     assert "standard" not in waits(rollout)
+    assert ("sample", "tenant_class=premium") in told(client, rollout)
     reconcile(product.pk, timezone.now())
     assert (fresh(rollout).stage_index, fresh(rollout).state) == (0, "running")
     served(rollout.publication, "candidate", 20, tenant_class="premium")

@@ -18,7 +18,8 @@ from releases.selectors.edges import Acknowledgement, acknowledgement
 class Condition:
     """Whether it holds, in words with its numbers: `now` of `asked`, and a sentence for both.
 
-    `until` is when time alone will have fulfilled it; None where it takes something else.
+    `until` is when time alone will have fulfilled it; None where it takes something else. `of` is
+    the segment or the stratum whose numbers they are, where there are several.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Condition:
     now: str = ""
     asked: str = ""
     until: datetime | None = None
+    of: str = ""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def gates_of(
         if row.verdict != VerdictState.PASS:
             said = f"{_where(row)}: {row.message}."
             now = f"{VerdictState(row.verdict).label.lower()} on {row.n:,}"
-            yield Condition(row.metric, False, said, now, "pass")
+            yield Condition(row.metric, False, said, now, "pass", of=row.segment or "whole")
     if not rows:
         yield Condition("gates", False, f"No gate judged {segment or 'the rest'}.", "none", "pass")
     yield from _uncovered(found, until, stand.now)

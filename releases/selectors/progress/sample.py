@@ -31,7 +31,7 @@ def minimum_per_stratum(
         yield Condition("sample", False, said, "0", f"{minimum:,} in each stratum")
     for n, name in short[:SHOWN]:
         said = f"{n:,} of {minimum:,} requests in stratum {name.replace('|', ', ')}."
-        yield Condition("sample", False, said, f"{n:,}", f"{minimum:,}")
+        yield Condition("sample", False, said, f"{n:,}", f"{minimum:,}", of=name.replace("|", ", "))
     if len(short) > SHOWN:
         said = f"{len(short) - SHOWN} more strata have fewer than {minimum:,} requests."
         yield Condition("sample", False, said)
