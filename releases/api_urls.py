@@ -56,6 +56,7 @@ api_urlpatterns: list[URLPattern] = [
     path(f"{PRODUCT}/reconciliation", reconciliation.Reconciliation.as_view()),
     path(f"{PRODUCT}/pool-releases", reconciliation.PoolReleases.as_view()),
     path(f"{PRODUCT}/edges", edges.ProductEdges.as_view()),
+    path(f"{PRODUCT}/edges/<str:name>", edges.OneEdge.as_view()),
     path(f"{PRODUCT}/edges/<str:name>/rotate", edges.Rotate.as_view()),
     path(f"{PRODUCT}/edges/<str:name>/revoke", edges.Revoke.as_view()),
     path(f"{PRODUCT}/edges/<str:name>/retire", edges.Retire.as_view()),

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from releases.models import Override
 from releases.selectors.card import Answer
+from releases.selectors.card.answer import Proof
 from releases.selectors.overrides import override_fact
 from releases.selectors.record_texts import titles
 
@@ -52,18 +53,23 @@ class OverrideOut(serializers.ModelSerializer[Override]):
         return override_fact(row).standing
 
 
-class AnswerOut(serializers.Serializer[Any]):
+class Linked(serializers.Serializer[Any]):
+    """What names the pages on which it can be checked."""
+
+    links = serializers.SerializerMethodField()
+
+    def get_links(self, row: Answer | Proof) -> list[dict[str, str]]:
+        return [{"label": label, "url": url} for label, url in row.links]
+
+
+class AnswerOut(Linked):
     key = serializers.CharField()
     question = serializers.CharField()
     said = serializers.CharField()
     standing = serializers.CharField()
-    links = serializers.SerializerMethodField()
-
-    def get_links(self, row: Answer) -> list[dict[str, str]]:
-        return [{"label": label, "url": url} for label, url in row.links]
 
 
-class ProofOut(serializers.Serializer[Any]):
+class ProofOut(Linked):
     name = serializers.CharField()
     what = serializers.CharField(source="label")
     there = serializers.BooleanField()

@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from releases.models import Proposal, Publication, Rollout, Vote
 from releases.selectors.exposure import Exposed
 from releases.selectors.progress import Condition, Lane
 from releases.selectors.trade import sentence
+from releases.selectors.votes import votes_behind
 from releases.services.binding import bound_digest
 from releases.states import Choice
 
@@ -116,7 +118,10 @@ class ProposalOut(serializers.ModelSerializer[Proposal]):
 
 
 class PublicationOut(serializers.ModelSerializer[Publication]):
+    """`by_segment` are segments with a fraction of their own; `votes` carried what it leads to."""
+
     product = serializers.CharField(source="product.slug")
+    votes = serializers.SerializerMethodField()
 
     class Meta:
         model = Publication
@@ -129,6 +134,8 @@ class PublicationOut(serializers.ModelSerializer[Publication]):
             "candidate_digest",
             "fraction",
             "stage",
+            "by_segment",
+            "votes",
             "pools",
             "etag",
             "kid",
@@ -138,6 +145,12 @@ class PublicationOut(serializers.ModelSerializer[Publication]):
             "actor",
             "reason",
         )
+
+    @extend_schema_field(VoteOut(many=True))
+    def get_votes(self, row: Publication) -> list[dict[str, Any]]:
+        """Of a list they are read at once, and given as `votes` of the context."""
+        behind = self.context.get("votes") or votes_behind([row])
+        return list(VoteOut(behind[row.pk], many=True).data)
 
 
 class RolloutOut(serializers.ModelSerializer[Rollout]):

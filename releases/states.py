@@ -150,6 +150,7 @@ class NoticeKind(TextChoices):
     WAITS = "waits", "Waits for you"
     BREACH = "breach", "Breach"
     ROLLBACK = "rollback", "Rollback"
+    ALARM = "alarm", "Alarm of edges"
 
 
 class DeliveryState(TextChoices):

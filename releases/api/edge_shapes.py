@@ -6,8 +6,9 @@ from rest_framework import serializers
 
 from accounts.models import Credential
 from accounts.services.rotation import LONGEST_OVERLAP
-from releases.models import Alarm, Edge
+from releases.models import Activation, Alarm, Edge
 from releases.selectors.edges import EdgeFact
+from releases.selectors.fleet import OneEdge
 
 LONGEST_S = int(LONGEST_OVERLAP.total_seconds())
 
@@ -31,6 +32,45 @@ class EdgeOut(serializers.Serializer[EdgeFact]):
     open_sequences = serializers.DictField(child=serializers.IntegerField())
     reported_at = serializers.DateTimeField(allow_null=True)
     told = serializers.BooleanField(help_text="Whether it told its open sequences of late.")
+
+
+class AnswerOut(serializers.ModelSerializer[Activation]):
+    """What it said of a publication; `at` is when it first said so."""
+
+    publication = serializers.IntegerField(source="publication.number")
+
+    class Meta:
+        model = Activation
+        fields = ("publication", "state", "reason", "at", "reported_at", "clock_skew_ms")
+
+
+class ShownOut(serializers.ModelSerializer[Credential]):
+    """By what it is known: never the token, only how it begins."""
+
+    class Meta:
+        model = Credential
+        fields = (
+            "id",
+            "name",
+            "prefix",
+            "created_at",
+            "expires_at",
+            "superseded_at",
+            "revoked_at",
+        )
+
+
+class EdgeDetailOut(serializers.Serializer[OneEdge]):
+    """`stands` is null for an edge that is retired; the keys are those that it pinned first."""
+
+    product = serializers.CharField(source="edge.product.slug")
+    name = serializers.CharField(source="edge.name")
+    registered_at = serializers.DateTimeField(source="edge.registered_at")
+    retired_at = serializers.DateTimeField(source="edge.retired_at", allow_null=True)
+    pinned_keys = serializers.ListField(source="edge.pinned_kids", child=serializers.CharField())
+    stands = EdgeOut(source="fact", allow_null=True)
+    answers = AnswerOut(many=True, help_text="The last ones, newest first.")
+    credentials = ShownOut(many=True)
 
 
 class AlarmOut(serializers.ModelSerializer[Alarm]):

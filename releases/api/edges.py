@@ -4,7 +4,9 @@ Registering and rotating take no Idempotency-Key: a stored answer would keep the
 they are refused, by the name that is taken and by the credential that is replaced already.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -13,25 +15,26 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.web import paged
 from releases.api import edge_shapes as shapes
 from releases.api.parts import one_product, taken, visible
 from releases.models import Edge
 from releases.selectors.edges import alarms, edge_facts
-from releases.selectors.fleet import product_edge
+from releases.selectors.fleet import one_edge, product_edge
 from releases.services import edges as services
 from releases.services.issue import latest
+
+EDGES = 100  # of a list, in one answer
 
 
 class Edges(APIView):
     @extend_schema(responses=shapes.EdgeOut(many=True))
     def get(self, request: Request, slug: str | None = None) -> Response:
-        """Every edge in service with how it stands to the newest publication."""
-        items = [
-            {"product": product.slug, **shapes.EdgeOut(fact).data}
-            for product in visible(request, slug)
-            for fact in edge_facts(product, latest(product))
-        ]
-        return Response({"items": items, "next_cursor": ""})
+        """Edges in service, the newest first, with how each stands to the newest publication."""
+        rows = Edge.objects.filter(product__in=visible(request, slug), retired_at=None)
+        cursor = request.query_params.get("cursor", "")
+        page = paged(rows.select_related("product"), cursor, field="registered_at", size=EDGES)
+        return Response({"items": _items(page.rows), "next_cursor": page.next_cursor})
 
 
 class ProductEdges(Edges):
@@ -42,6 +45,14 @@ class ProductEdges(Edges):
         product = one_product(request, slug)
         made = services.register_edge(actor_of(request), product, **data)
         return Response(shapes.issued(*made), status=201)
+
+
+class OneEdge(APIView):
+    @extend_schema(responses=shapes.EdgeDetailOut)
+    def get(self, request: Request, slug: str, name: str) -> Response:
+        """One edge, in service or retired: what it answered, and by what it is known."""
+        product = one_product(request, slug)
+        return Response(shapes.EdgeDetailOut(one_edge(product, name, latest(product))).data)
 
 
 class Alarms(APIView):
@@ -96,6 +107,19 @@ class DeclareShare(APIView):
         edge, data = _edge(request, slug, name), taken(shapes.DeclaredShare, request)
         services.declare_share(actor_of(request), edge, data["share"], data["reason"])
         return _told(edge)
+
+
+def _items(rows: Sequence[Edge]) -> list[dict[str, Any]]:
+    """Shares are parts of a whole, so the facts are those of every edge of each product."""
+    found = {
+        (product.pk, fact.name): fact
+        for product in {row.product for row in rows}
+        for fact in edge_facts(product, latest(product))
+    }
+    facts = ((row, found.get((row.product_id, row.name))) for row in rows)
+    return [
+        {"product": row.product.slug, **shapes.EdgeOut(fact).data} for row, fact in facts if fact
+    ]
 
 
 def _edge(request: Request, slug: str, name: str) -> Edge:

@@ -7,10 +7,12 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.web import paged
 from policies.selectors import generation
 from releases import serializers as shapes
-from releases.api.parts import listed, named_product, taken, visible
+from releases.api.parts import named_product, taken, visible
 from releases.models import Publication
+from releases.selectors.votes import votes_behind
 from releases.services.binding import current_revision
 from releases.services.publish import bootstrap
 
@@ -19,9 +21,11 @@ class Publications(APIView):
     @extend_schema(responses=shapes.PublicationOut(many=True))
     def get(self, request: Request, slug: str | None = None) -> Response:
         rows = Publication.objects.filter(product__in=visible(request, slug))
-        return listed(
-            request, rows.select_related("product"), shapes.PublicationOut, "published_at"
-        )
+        cursor = request.query_params.get("cursor", "")
+        page = paged(rows.select_related("product").defer("token"), cursor, field="published_at")
+        context = {"votes": votes_behind(page.rows)}
+        items = shapes.PublicationOut(page.rows, many=True, context=context).data
+        return Response({"items": items, "next_cursor": page.next_cursor})
 
     @extend_schema(request=shapes.FirstPublication, responses={201: shapes.PublicationOut})
     @idempotent

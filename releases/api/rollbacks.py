@@ -8,11 +8,12 @@ from rest_framework.views import APIView
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
 from controlplane.errors import NotFound
+from controlplane.web import paged
 from releases import serializers as shapes
 from releases.api import rollback_shapes
 from releases.api.parts import named_product, one_product, taken
 from releases.models import Drill
-from releases.selectors.drill import drill_fact, drill_of, recent_drills
+from releases.selectors.drill import drill_fact, drill_of, drills
 from releases.selectors.restore import restorable
 from releases.services import rollback
 from releases.services.drill import start_drill
@@ -44,10 +45,11 @@ class RollbackReadiness(APIView):
 class Drills(APIView):
     @extend_schema(responses=rollback_shapes.DrillOut(many=True))
     def get(self, request: Request, slug: str) -> Response:
-        """The last rehearsals, newest first."""
-        facts = recent_drills(one_product(request, slug))
-        shown = [rollback_shapes.drill(fact) for fact in facts]
-        return Response({"items": shown, "next_cursor": ""})
+        """Every rehearsal, newest first."""
+        rows = drills(one_product(request, slug))
+        page = paged(rows, request.query_params.get("cursor", ""), field="started_at")
+        shown = [rollback_shapes.drill(drill_fact(row)) for row in page.rows]
+        return Response({"items": shown, "next_cursor": page.next_cursor})
 
     @extend_schema(request=rollback_shapes.NewDrill, responses={201: rollback_shapes.DrillOut})
     @idempotent

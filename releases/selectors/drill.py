@@ -98,13 +98,13 @@ class DrillFact:
 
 def last_drill(product: Product, now: datetime | None = None) -> DrillFact | None:
     """The newest rehearsal of a product."""
-    found = _drills(product).first()
+    found = drills(product).first()
     return drill_fact(found, now) if found else None
 
 
 def drill_of(product: Product, pk: int, now: datetime | None = None) -> DrillFact:
     """One rehearsal. Raises NotFound."""
-    found = _drills(product).filter(pk=pk).first()
+    found = drills(product).filter(pk=pk).first()
     if found is None:
         raise NotFound("not_found", f"{product.slug} has no drill {pk}.")
     return drill_fact(found, now)
@@ -112,7 +112,7 @@ def drill_of(product: Product, pk: int, now: datetime | None = None) -> DrillFac
 
 def recent_drills(product: Product, now: datetime | None = None) -> list[DrillFact]:
     """The last few, newest first."""
-    return [drill_fact(row, now) for row in _drills(product)[:SHOWN]]
+    return [drill_fact(row, now) for row in drills(product)[:SHOWN]]
 
 
 def drill_fact(drill: Drill, now: datetime | None = None) -> DrillFact:
@@ -122,7 +122,8 @@ def drill_fact(drill: Drill, now: datetime | None = None) -> DrillFact:
     return DrillFact(drill, lines, now or timezone.now())
 
 
-def _drills(product: Product) -> QuerySet[Drill]:
+def drills(product: Product) -> QuerySet[Drill]:
+    """Every rehearsal of a product with its answers."""
     rows = Drill.objects.filter(product=product).select_related("publication", "product")
     return rows.defer("token").prefetch_related("answers__edge")
 

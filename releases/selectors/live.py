@@ -10,8 +10,9 @@ from policies.models import Product, Revision
 from releases.models import Alarm, Proposal, Publication, Rollout, Vote
 from releases.selectors.edges import EdgeFact, Standing, alarms, edge_facts
 from releases.selectors.progress import Progress, progress
+from releases.selectors.votes import votes_behind
 from releases.services.issue import latest
-from releases.states import DECIDED_PROPOSALS, OPEN_ROLLOUTS, WAITING_PROPOSALS, Choice
+from releases.states import OPEN_ROLLOUTS, WAITING_PROPOSALS
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,7 @@ def publication_fact(publication: Publication) -> PublicationFact:
     if publication.candidate_digest:
         shares[publication.candidate_digest] = publication.fraction
     serves = [_serves(publication, digest, share) for digest, share in shares.items()]
-    votes = Vote.objects.filter(
-        proposal__product=publication.product_id,
-        proposal__state__in=DECIDED_PROPOSALS,
-        content_digest=publication.target_digest,
-        decision=Choice.APPROVE,
-        void=False,
-        at__lte=publication.published_at,
-    )
-    return PublicationFact(publication, serves, list(votes.select_related("user")))
+    return PublicationFact(publication, serves, votes_behind([publication])[publication.pk])
 
 
 def generation_of(product_id: int, digest: str) -> Revision | None:

@@ -158,6 +158,7 @@ PROGRAMS: dict[str, tuple[Need | None, Need | None]] = {
     OF_ONE + "economics": (VIEW, None),
     OF_ONE + "alarms": (VIEW, None),
     OF_ONE + "edges": (VIEW, ADMINISTER),
+    OF_ONE + "edges/<str:name>": (VIEW, None),
     OF_ONE + "edges/<str:name>/retire": (None, ADMINISTER),
     OF_ONE + "edges/<str:name>/revoke": (None, ADMINISTER),
     OF_ONE + "edges/<str:name>/rotate": (None, ADMINISTER),

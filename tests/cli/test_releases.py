@@ -223,7 +223,8 @@ def test_an_edge_is_registered_replaced_and_retired(orchid: Orchid, product: Pro
     assert "sequences_open" in orchid("edge retire edge-9 --reason gone", "ben")[2]
     assert orchid("edge retire edge-9 --abandon --reason gone", "ben")[0] == 0
     assert Edge.objects.get(name="edge-9").retired_at is not None
-    assert "was ever heard" in orchid("edge rotate edge-9 --reason again", "ben")[2]
+    assert "is retired" in orchid("edge rotate edge-9 --reason again", "ben")[2]
+    assert "has no edge nobody" in orchid("edge rotate nobody --reason again", "ben")[2]
 
 
 def test_a_pool_that_serves_is_kept_and_an_address_is_told(

@@ -9,7 +9,7 @@ import click
 from orchid.cli.client import Api, Json
 from orchid.cli.output import json_option, show, table
 from orchid.cli.product import named, product_option
-from orchid.cli.releases.moving import reason_option
+from orchid.cli.releases.moving import more, reason_option
 
 name_argument = click.argument("name")
 PEM = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -21,7 +21,7 @@ PEM = click.Path(exists=True, dir_okay=False, path_type=Path)
 def listed(product: str | None, as_json: bool) -> None:
     """What each edge is wanted on, what it runs, and its share of the traffic."""
     answer = Api().get("/api/v1/edges", product=product)
-    show(answer, lambda: edges_table(answer["items"]), as_json=as_json)
+    show(answer, lambda: edges_table(answer["items"]) + more(answer), as_json=as_json)
 
 
 @click.command()
@@ -63,14 +63,10 @@ def rotate(
     as_json: bool,
 ) -> None:
     """Give the edge NAME a new token, printed this once, or its next certificate."""
-    api, at = Api(), f"/api/v1/products/{named(product)}/edges"
-    mine = [one for one in api.get(at)["items"] if one["name"] == name]
-    if not mine:
-        raise click.ClickException(
-            f"No edge called {name} was ever heard; orchid edge list names those that were."
-        )
-    asked = {"credential": mine[0]["credential"], "overlap_s": overlap_s, "reason": reason}
-    made = api.post(f"{at}/{quote(name)}/rotate", {**asked, **_pem(certificate)})
+    api, at = Api(), f"/api/v1/products/{named(product)}/edges/{quote(name)}"
+    newest = api.get(at)["credentials"][0]["id"]
+    asked = {"credential": newest, "overlap_s": overlap_s, "reason": reason}
+    made = api.post(f"{at}/rotate", {**asked, **_pem(certificate)})
     show(made, lambda: issued_words(made), as_json=as_json)
 
 

@@ -25,5 +25,9 @@ def listing(answer: Json, headings: Iterable[str], *names: str, none: str) -> st
     if not answer["items"]:
         return none
     rows = [[row.get(name) for name in names] for row in answer["items"]]
-    more = "\nThere are more; --json and `next_cursor` page on." if answer["next_cursor"] else ""
-    return table(tuple(headings), rows) + more
+    return table(tuple(headings), rows) + more(answer)
+
+
+def more(answer: Json) -> str:
+    """That a list goes on, where it does."""
+    return "\nThere are more; --json and `next_cursor` page on." if answer["next_cursor"] else ""

@@ -1,0 +1,134 @@
+"""What waits for a person while something runs, and what went wrong."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Q
+from django.urls import reverse
+
+from accounts.guard import person, roles_of
+from accounts.models import User
+from accounts.roles import Permission
+from gates.models import Evaluation
+from gates.states import VerdictState
+from policies.models import Product
+from releases.models import Alarm, Publication, Rollout
+from releases.selectors.progress import progress
+from releases.services.facts.fact import Fact, those_who
+from releases.services.quorum import why_not_vote
+from releases.services.stage import asked_role
+from releases.states import NoticeKind, PublicationKind, RolloutState
+
+
+def running(product: Product, now: datetime, since: datetime) -> Iterator[Fact]:
+    """What a rollout waits for, what went wrong and what was done about it."""
+    yield from _stages(product, now)
+    yield from _paused(product, now)
+    yield from _breaches(product, since)
+    yield from _rollbacks(product, since)
+    yield from _alarms(product, since)
+
+
+def _stages(product: Product, now: datetime) -> Iterator[Fact]:
+    """A stage that lacks nothing but a person: whose approval is asked, or who moves it on."""
+    rows = Rollout.objects.filter(product=product, state=RolloutState.RUNNING)
+    row = rows.select_related("product", "publication", "proposal").first()
+    if row is None:
+        return
+    found = progress(row, now)
+    role = asked_role(found)
+    if not role and not found.waits_for_a_hand:
+        return
+    words = "Your approval is asked" if role else "It measures nothing by which it could go on"
+    yield Fact(
+        NoticeKind.WAITS,
+        f"stage:{row.pk}:{row.publication.number}",
+        f"Stage {row.stage_index + 1} of publication {row.publication.number} waits for a person",
+        f"{words}: {row.proposal.title}.",
+        reverse("releases:rollout", args=[product.slug]),
+        now,
+        _approvers(row, role) if role else those_who(product, Permission.PUBLISH),
+    )
+
+
+def _approvers(rollout: Rollout, role: str) -> Iterator[User]:
+    """Who holds the role that the stage asks for, and had no hand in the proposal."""
+    for user in those_who(rollout.product, Permission.APPROVE):
+        held = roles_of(person(user), rollout.product.slug)
+        if role in held and not why_not_vote(person(user), rollout.proposal):
+            yield user
+
+
+def _paused(product: Product, now: datetime) -> Iterator[Fact]:
+    """A rollout that stands still until a person resumes it or rolls it back."""
+    rows = Rollout.objects.filter(product=product, state=RolloutState.PAUSED)
+    for row in rows.select_related("publication", "proposal"):
+        yield Fact(
+            NoticeKind.WAITS,
+            f"rollout:{row.pk}:{row.version}:paused",
+            f"The rollout of publication {row.publication.number} is paused",
+            f"{row.proposal.title}: {row.reason}. It stands at stage {row.stage_index + 1} until "
+            "somebody resumes it or rolls it back.",
+            reverse("releases:rollout", args=[product.slug]),
+            now,
+            those_who(product, Permission.PUBLISH),
+        )
+
+
+def _breaches(product: Product, since: datetime) -> Iterator[Fact]:
+    """Each time that a judgement turned to fail."""
+    failed = Evaluation.objects.filter(
+        window__product=product,
+        changed=True,
+        verdict=VerdictState.FAIL,
+        evaluated_at__gte=since,
+    )
+    for row in failed.select_related("window"):
+        yield Fact(
+            NoticeKind.BREACH,
+            f"evaluation:{row.pk}",
+            f"Publication {row.window.publication} fails its gates",
+            f"{row.window.cohort}: {row.why}",
+            reverse("gates:now", args=[product.slug]),
+            row.evaluated_at,
+            those_who(product, Permission.ROLLBACK),
+        )
+
+
+def _rollbacks(product: Product, since: datetime) -> Iterator[Fact]:
+    made = Publication.objects.filter(
+        product=product, kind=PublicationKind.ROLLBACK, published_at__gte=since
+    )
+    for row in made.defer("token"):
+        yield Fact(
+            NoticeKind.ROLLBACK,
+            f"publication:{row.number}",
+            f"Publication {row.number} rolls back",
+            f"{row.actor}: {row.reason}",
+            reverse("releases:publications", args=[product.slug]),
+            row.published_at,
+            those_who(product, Permission.ROLLBACK),
+        )
+
+
+def _alarms(product: Product, since: datetime) -> Iterator[Fact]:
+    """Each alarm of the edges once, and once that it is over."""
+    rows = Alarm.objects.filter(Q(until=None) | Q(until__gte=since), product=product)
+    for row in rows:
+        yield _alarm(product, row, "", row.get_kind_display(), row.since)
+        if row.until is not None:
+            yield _alarm(product, row, ":over", f"Over: {row.get_kind_display()}", row.until)
+
+
+def _alarm(product: Product, row: Alarm, ended: str, title: str, at: datetime) -> Fact:
+    began = f"It began at {row.since:%Y-%m-%d %H:%M:%S} UTC"
+    told = f"{began} and is over. It said: {row.text}" if ended else row.text
+    return Fact(
+        NoticeKind.ALARM,
+        f"alarm:{row.pk}{ended}",
+        title,
+        told,
+        reverse("releases:edges", args=[product.slug]),
+        at,
+        those_who(product, Permission.ROLLBACK),
+    )
