@@ -7,6 +7,7 @@ pytest-xdist each have a cluster of their own. With DATABASE_URL set, that serve
 
 import os
 import shutil
+import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -31,11 +32,16 @@ TESTS = Path(__file__).parent
 LONGEST = (
     "controlplane/test_hostile_input.py",
     "accounts/test_route_matrix.py",
+    "gates/test_check_in_a_pipeline.py",
+    "gates/test_killed_evaluations.py",
+    "controlplane/test_in_a_browser.py",
     "ingest/live/test_three_ways_agree.py",
+    "browser/test_every_page.py",
 )
 # An xdist worker inherits the address its controller chose, and must not take it for an operator's.
-INHERITED = "ORCHID_TESTS_ADDRESS"
-place = Path(tempfile.mkdtemp(prefix="orchid-test-"))
+# Its place is in the controller's, who clears up after workers that were killed.
+INHERITED = "ORCHID_TESTS_PLACE"
+place = Path(tempfile.mkdtemp(prefix="orchid-test-", dir=os.environ.get(INHERITED)))
 place.chmod(0o711)  # passable for the other user whom the server runs as where we are root
 external = "DATABASE_URL" in os.environ and INHERITED not in os.environ
 cluster = Cluster(place / "postgres" / "data", unsafe_but_fast=True)
@@ -44,7 +50,11 @@ cluster = Cluster(place / "postgres" / "data", unsafe_but_fast=True)
 def choose_environment() -> None:
     if not external:
         address = cluster.url(database.OWNER, database.DATABASE)
-        os.environ |= {"DATABASE_URL": address, "DATABASE_OWNER_URL": address, INHERITED: "1"}
+        os.environ |= {
+            "DATABASE_URL": address,
+            "DATABASE_OWNER_URL": address,
+            INHERITED: str(place),
+        }
     os.environ |= {"ORCHID_VAR": str(place / "var"), "BROKER_URL": "memory://"}
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
@@ -56,6 +66,9 @@ django.setup()
 os.environ.pop("DJANGO_SETTINGS_MODULE")
 # Slow hashing is tested by nobody and waited for by everybody.
 django.conf.settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Who ends a run by a signal leaves no server and no folder either.
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 # How long a machine takes for an example says nothing of the example; it fails busy machines alone.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
