@@ -27,8 +27,8 @@ class Rehearsing(ControlPlane):
     def rehearse(self, rehearsed: Bundle, *, key: bytes | None = None) -> None:
         self.drill = sign_drill(rehearsed, key or self.key, "k1")
 
-    def _app(self) -> Starlette:
-        app = super()._app()
+    def app(self) -> Starlette:
+        app = super().app()
         at = f"/edge/v1/products/{PRODUCT}/drills/7"
         app.routes.append(Route(at, self._drill, methods=["GET", "POST"]))
         return app
