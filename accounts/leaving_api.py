@@ -13,6 +13,7 @@ from accounts.idempotency import idempotent
 from accounts.leaving import Account, account, end_account, restore_account, told
 from accounts.models import Grant, User
 from accounts.roles import EVERY_PRODUCT
+from accounts.shapes import Why
 from controlplane.web import paged
 
 
@@ -51,10 +52,6 @@ class EndedOut(serializers.Serializer[Any]):
     person = PersonOut()
     tokens = TokenNameOut(many=True, help_text="Those that fell.")
     sessions_ended = serializers.IntegerField()
-
-
-class Why(serializers.Serializer[Any]):
-    reason = serializers.CharField(max_length=400)
 
 
 class Ending(Why):

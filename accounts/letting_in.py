@@ -22,6 +22,7 @@ from accounts.idempotency import idempotent
 from accounts.models import ROLE_CHOICES_OF_PEOPLE, Credential, Grant, User
 from accounts.roles import MACHINES
 from accounts.services.rotation import LONGEST_OVERLAP, rotate_credential
+from accounts.shapes import Why
 from controlplane.errors import BadInput, NotFound
 from controlplane.web import paged
 
@@ -41,10 +42,6 @@ class NewToken(serializers.Serializer[Any]):
 
 class Replacement(serializers.Serializer[Any]):
     overlap_s = serializers.IntegerField(min_value=0, max_value=LONGEST_OVERLAP_S, default=86_400)
-    reason = serializers.CharField(max_length=400)
-
-
-class Why(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=400)
 
 

@@ -1,7 +1,5 @@
 """Page and address by which somebody else's lost second factor is taken away."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -15,11 +13,8 @@ from rest_framework.views import APIView
 from accounts.forms import ReasonForm
 from accounts.guard import Permission, actor_of, page
 from accounts.lost_factor import KINDS, Reset, reset_factors, whose_factors
+from accounts.shapes import Why
 from controlplane.web import HtmxRequest, render_page
-
-
-class Why(serializers.Serializer[Any]):
-    reason = serializers.CharField(max_length=400)
 
 
 class ResetOut(serializers.Serializer[Reset]):

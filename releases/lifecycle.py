@@ -155,6 +155,8 @@ def land(
         found = locked(type(row), lock_product(row.product_id), pk=row.pk)
         if not found:
             raise NotFound("not_found", f"There is no {type(row)._meta.verbose_name} {row.pk}.")
+        for needed in needs_of(type(row), move):  # before anything is said of the row
+            require(actor, needed, found[0].product.slug)
         _check_version(found[0], expected_version)
         land_locked(found[0], move, actor, decide)
     return found[0]
@@ -196,6 +198,11 @@ def land_locked(row: Row, move: Move, actor: Actor, decide: Callable[[Row], Chan
 def name_of(kind: type[AnyRow]) -> str:
     """How the audit trail calls a kind of row: proposal, rollout, second_look."""
     return str(kind._meta.verbose_name).replace(" ", "_")
+
+
+def needs_of(kind: type[AnyRow], move: Move) -> set[Permission]:
+    """What a move asks for in any state; nothing for a move that such rows never make."""
+    return {rule.needs for (_, one), rule in MOVES[kind].items() if one == move}
 
 
 def allowed(row: AnyRow, move: Move) -> bool:

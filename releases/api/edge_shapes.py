@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from accounts.models import Credential
 from accounts.services.rotation import LONGEST_OVERLAP
+from accounts.shapes import Why
 from releases.models import Activation, Alarm, Edge
 from releases.selectors.edges import EdgeFact
 from releases.selectors.fleet import OneEdge
@@ -34,7 +35,7 @@ class EdgeOut(serializers.Serializer[EdgeFact]):
     told = serializers.BooleanField(help_text="Whether it told its open sequences of late.")
 
 
-class AnswerOut(serializers.ModelSerializer[Activation]):
+class EdgeAnswerOut(serializers.ModelSerializer[Activation]):
     """What it said of a publication; `at` is when it first said so."""
 
     publication = serializers.IntegerField(source="publication.number")
@@ -69,7 +70,7 @@ class EdgeDetailOut(serializers.Serializer[OneEdge]):
     retired_at = serializers.DateTimeField(source="edge.retired_at", allow_null=True)
     pinned_keys = serializers.ListField(source="edge.pinned_kids", child=serializers.CharField())
     stands = EdgeOut(source="fact", allow_null=True)
-    answers = AnswerOut(many=True, help_text="The last ones, newest first.")
+    answers = EdgeAnswerOut(many=True, help_text="The last ones, newest first.")
     credentials = ShownOut(many=True)
 
 
@@ -101,10 +102,6 @@ class Rotation(serializers.Serializer[Any]):
     certificate = serializers.CharField(
         max_length=8000, required=False, default="", allow_blank=True
     )
-    reason = serializers.CharField(max_length=400)
-
-
-class Why(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=400)
 
 

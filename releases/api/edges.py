@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from accounts.shapes import Why
 from controlplane.web import paged
 from releases.api import edge_shapes as shapes
 from releases.api.parts import one_product, taken, visible
@@ -80,11 +81,11 @@ class Rotate(APIView):
 
 
 class Revoke(APIView):
-    @extend_schema(request=shapes.Why, responses={200: shapes.EdgeOut})
+    @extend_schema(request=Why, responses={200: shapes.EdgeOut})
     @idempotent
     def post(self, request: Request, slug: str, name: str) -> Response:
         """End all that this edge shows; it is still waited for, and so is what it holds."""
-        edge, data = _edge(request, slug, name), taken(shapes.Why, request)
+        edge, data = _edge(request, slug, name), taken(Why, request)
         services.revoke_edge(actor_of(request), edge, data["reason"])
         return _told(edge)
 

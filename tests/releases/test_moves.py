@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from django.db.models import TextChoices
 
-from accounts.guard import SYSTEM_ACTOR
+from accounts.guard import SYSTEM_ACTOR, Permission
 from accounts.models import AuditEvent, User
 from accounts.roles import EVERY_PRODUCT, Role
 from accounts.services import grant
-from controlplane.errors import Conflict
+from controlplane.errors import Conflict, Forbidden
 from gates.models import Window
 from policies.models import Product
-from releases.lifecycle import MOVES, AnyRow, Change, Move, land, name_of
+from releases.lifecycle import MOVES, AnyRow, Change, Move, land, name_of, needs_of
 from releases.models import Override, Proposal, Publication, Rollout, SecondLook
 from releases.services import override
 from releases.services.binding import bound_digest
@@ -99,11 +99,38 @@ def test_every_machine_refuses_every_move_that_its_table_lacks(
     product: Product, kind: type[AnyRow], state: str, moves: list[Move]
 ) -> None:
     row = in_state(MADE[kind](product), state)
+    grant(SYSTEM_ACTOR, User.objects.get(username="dee"), Role.PRODUCT_OWNER)  # may everything
     before = row.version
     for move in moves:
         _refused(row, move)
     row.refresh_from_db()
     assert (row.state, row.version) == (state, before)
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [pytest.param(*one[:2], id=f"{name_of(one[0])} {one[1]}") for one in MISSING],
+)
+def test_who_may_not_is_told_so_and_nothing_of_the_state(
+    product: Product, kind: type[AnyRow], state: str
+) -> None:
+    """In every state, and whatever version they name: 403 comes before any 409."""
+    row: Any = in_state(MADE[kind](product), state)
+    for move in Move:
+        if not needs_of(kind, move) - {Permission.VIEW}:
+            continue
+        with pytest.raises(Forbidden) as refused:
+            land(row, move, actor("eve"), _never, expected_version=999)
+        assert refused.value.code == "forbidden"
+
+
+def _never(fresh: AnyRow) -> Change:
+    raise AssertionError("a move that is not in the table reached its decision")
+
+
+def test_a_move_asks_for_one_permission_whatever_the_state() -> None:
+    asked = {(kind, move): needs_of(kind, move) for kind in MOVES for move in Move}
+    assert [one for one, needs in asked.items() if len(needs) > 1] == []
 
 
 def test_every_move_and_every_state_is_of_some_table() -> None:
@@ -184,10 +211,7 @@ def test_each_move_by_a_machine_says_which_state_it_rests_on(
 def _refused(row: Any, move: Move) -> None:
     before = AuditEvent.objects.count()
 
-    def never(fresh: AnyRow) -> Change:
-        raise AssertionError("a move that is not in the table reached its decision")
-
     with pytest.raises(Conflict) as refused:
-        land(row, move, SYSTEM_ACTOR, never)
+        land(row, move, actor("dee"), _never)
     assert refused.value.code == "move_not_allowed"
     assert AuditEvent.objects.count() == before

@@ -267,7 +267,7 @@ def test_an_override_refuses_every_move_that_its_table_lacks(
     acts = AuditEvent.objects.count()
     for move in (move for move in Move if (state, move) not in OVERRIDE_MOVES):
         with pytest.raises(Conflict) as refused:
-            land(row, move, SYSTEM_ACTOR, lambda _: pytest.fail("it reached its decision"))
+            land(row, move, actor("dee"), lambda _: pytest.fail("it reached its decision"))
         assert refused.value.code == "move_not_allowed"
     row.refresh_from_db()
     assert (row.state, AuditEvent.objects.count()) == (state, acts)
