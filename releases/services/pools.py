@@ -2,16 +2,14 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from decimal import Decimal
 
 from django.db.models import Exists, OuterRef, Q
 
 from controlplane.errors import Conflict
-from orchid.engine import memory
 from orchid.engine.document.canonical import manifest_digest
-from orchid.engine.document.demand import Model
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.values import decimal_text
+from orchid.engine.overlap import Overlap, overlap
 from policies.models import Product
 from policies.selectors import document_of
 from releases.models import PoolRelease, Publication
@@ -57,56 +55,30 @@ def refuse_overlap(product: Product, digest: str, newest: Publication | None) ->
     Conflict `no_room_in_pool` says the sum. Where neither side declares a residency ledger, or a
     model names no weights, there is nothing to add up and nothing is refused.
     """
-    document, held = document_of(digest), _held_in_pool(product, digest, newest)
-    ledger = _ledger(document, *held)
-    if ledger is None:
+    coming, named = document_of(digest), _in_its_pool(digest, newest)
+    found = overlap(coming, named.values())
+    if found is None or found.fits:
         return
-    for route, model in document.models.items():
-        others = _other_versions(route, model, held)
-        needed = ledger.used_gib + sum(others.values(), Decimal())
-        if needed > ledger.device_gib:
-            said = _no_room(pool_of(digest), route, ledger, others, needed)
-            raise Conflict("no_room_in_pool", said)
+    let_go = released(product, named)
+    found = overlap(coming, [named[one] for one in sorted(named) if one not in let_go])
+    if found is not None and not found.fits:
+        raise Conflict("no_room_in_pool", _no_room(pool_of(digest), found))
 
 
-def _held_in_pool(
-    product: Product, digest: str, newest: Publication | None
-) -> list[PolicyDocument]:
-    """The other generations that its pool holds by the newest publication, if room is counted."""
+def _in_its_pool(digest: str, newest: Publication | None) -> dict[str, PolicyDocument]:
+    """The other generations that the newest publication names in the same pool."""
     pools, pool = newest.pools if newest else {}, pool_of(digest)
-    same = {one: document_of(one) for one, name in pools.items() if name == pool and one != digest}
-    if _ledger(document_of(digest), *same.values()) is None:
-        return []
-    let_go = released(product, same)
-    return [same[one] for one in sorted(same) if one not in let_go]
+    return {one: document_of(one) for one, name in pools.items() if name == pool and one != digest}
 
 
-def _ledger(*documents: PolicyDocument) -> memory.Residency | None:
-    """The first that says what a device holds."""
-    ledgers = (memory.residency(one.fleet) for one in documents)
-    return next((one for one in ledgers if one is not None), None)
-
-
-def _other_versions(route: str, coming: Model, held: list[PolicyDocument]) -> dict[str, Decimal]:
-    """GiB by weights of a route's other versions, each once though several generations hold it."""
-    models = (one.models[route] for one in held if route in one.models)
-    return {
-        model.weights: gib
-        for model in models
-        if model.weights != coming.weights
-        and (gib := model.weights_gib or coming.weights_gib) is not None
-    }
-
-
-def _no_room(
-    pool: str, route: str, ledger: memory.Residency, others: dict[str, Decimal], needed: Decimal
-) -> str:
-    held = " and ".join(f"{weights} ({decimal_text(gib)} GiB)" for weights, gib in others.items())
+def _no_room(pool: str, found: Overlap) -> str:
+    held = (f"{weights} ({decimal_text(gib)} GiB)" for weights, gib in found.others.items())
+    ledger = found.ledger
     return (
-        f"Pool {pool} still holds {held} for {route}. Beside {decimal_text(ledger.used_gib)} GiB "
-        f"in use that is {decimal_text(needed)} GiB, and a device has "
-        f"{decimal_text(ledger.device_gib)} GiB. Name a pool of its own, or release what the pool "
-        "holds once nothing runs on it."
+        f"Pool {pool} still holds {' and '.join(held)} for {' and '.join(found.routes)}. Beside "
+        f"{decimal_text(ledger.used_gib)} GiB in use that is {decimal_text(found.needed_gib)} GiB, "
+        f"and a device has {decimal_text(ledger.device_gib)} GiB. Name a pool of its own, or "
+        "release what the pool holds once nothing runs on it."
     )
 
 
