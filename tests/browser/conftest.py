@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from orchid.cli.demo.check.browser import ARGUMENTS, executable
 
-PEOPLE = ("ana", "ben", "dee", "eve")
+PEOPLE = ("ana", "ben", "cho", "dee", "eve")
 
 
 @dataclass
@@ -35,6 +35,7 @@ def served(
 
     from accounts.models import User
     from tests.browser.seeded import seed
+    from tests.browser.ways_in import PRESSED, PRESSED_BY_BEN
     from tests.unmanaged import empty_unmanaged
 
     with django_db_blocker.unblock():
@@ -43,6 +44,10 @@ def served(
         for name in PEOPLE:
             client = Client()
             client.force_login(User.objects.get(username=name))
+            if name == "ben":
+                session = client.session
+                session[PRESSED] = PRESSED_BY_BEN
+                session.save()
             sessions[name] = client.cookies["sessionid"].value
         connections.close_all()
         server = LiveServer("127.0.0.1")

@@ -28,13 +28,16 @@ from policies.models import Product
 from policies.selectors import document_of
 from policies.services import draft_generation
 from releases import demo
-from releases.models import Activation, Edge, EdgeSeen, Proposal, Publication
+from releases.models import Activation, Edge, EdgeSeen, Proposal, Publication, Rollout
 from releases.services.binding import bound_digest
+from releases.services.cap import cap_tenant
 from releases.services.propose import propose, submit
 from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.review import vote
+from releases.services.stage import hold_back
 from releases.states import Choice
+from tests.browser import ways_in
 from tests.browser.way_back import drained, rehearsed, told
 from tests.ingest.servers.checking import checked
 from tests.ingest.servers.double import Triton, over_http
@@ -47,6 +50,13 @@ FILES = {
     "client_log": RUN / "client-log.jsonl",
     "statistics": RUN / "statistics-after.http.json",
 }
+#: Class, task and tenant class of what is asked, so that each gated segment has its figures.
+KINDS = (
+    ("short_assistant", "assistant", "standard"),
+    ("long_assistant", "assistant", "premium"),
+    ("structured_extraction", "structured_extraction", "standard"),
+)
+STAGES = [{"canary": 0.5, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
 #: Nanoseconds after an execution's start, of one that calls another; both in Triton's own words.
 CHAIN = {
     "REQUEST_START": 0,
@@ -72,7 +82,7 @@ def actor(name: str) -> Actor:
 def seed(folder: Path) -> list[tuple[str, str]]:
     """Fill the database. Returns every page with the person who opens it."""
     demo.load(EXAMPLES, folder)
-    product = Product.objects.get(slug="orchid-demo")
+    product, serve = (Product.objects.get(slug=slug) for slug in (demo.DEMO, demo.REFERENCE))
     for kind, path in FILES.items():
         key = SourceKey(kind, "recording", "run1", "triton")
         counted(*accept(product, key, f"{kind}-1", kind, path.read_bytes()))
@@ -88,7 +98,9 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     for name in ("ben", "dee"):
         vote(actor(name), decided, Choice.APPROVE, "Every floor holds", bound_digest(decided))
         decided.refresh_from_db()
+    late = proposed(product, "A longer queue", queued=9000)
     publish(actor("dee"), decided)
+    held_back(product)
     runs(product, Publication.objects.get(product=product, number=2))
     fell_back(product, Publication.objects.get(product=product, number=2))
     decided_twice(product, Publication.objects.get(product=product, number=2))
@@ -98,8 +110,10 @@ def seed(folder: Path) -> list[tuple[str, str]]:
     for diff in DecisionDiff.objects.all():
         compute(diff.pk)
     read_requests(product, timezone.now() + timedelta(minutes=2))
+    ways_in.with_factors()
     seal_audit()
-    return pages(decided, waiting)
+    cap_tenant(actor("dee"), serve, "acme", "1d", {"max_usd": "50"}, "A loop in their batch")
+    return pages(decided, waiting, late)
 
 
 def model_servers(product: Product) -> None:
@@ -130,7 +144,7 @@ def trials(product: Product) -> None:
     counted(*accept(product, key, "traffic-1", "arrivals", traffic, meta=meta))
 
 
-def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
+def pages(decided: Proposal, waiting: Proposal, late: Proposal) -> list[tuple[str, str]]:
     batch = Batch.objects.filter(kind="edge").latest("id")
     source = Source.objects.get(kind="statistics")
     attempt = EngineAttempt.objects.filter(source__name="four", parent_key="").latest("id")
@@ -177,6 +191,7 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", f"proposals/{decided.pk}/"),
         ("dee", f"proposals/{waiting.pk}/"),
         ("ana", f"proposals/{waiting.pk}/rebase"),
+        ("ana", f"proposals/{late.pk}/rebase"),
         ("dee", "emergency/"),
         ("ben", "second-looks/"),
         ("ana", f"proposals/{waiting.pk}/record"),
@@ -211,17 +226,11 @@ def pages(decided: Proposal, waiting: Proposal) -> list[tuple[str, str]]:
         ("ben", "access/"),
     ]
     return [
-        ("", "/login"),
-        ("", "/password-reset"),
+        *ways_in.pages(),
         ("ben", "/"),
-        ("ben", "/account/"),
-        ("ben", "/account/password"),
-        ("ben", "/account/totp/add"),
-        ("ben", "/account/keys/add"),
         ("ben", "/products/new"),
-        ("eve", "/audit/"),
-        ("eve", "/audit/verify"),
         ("ben", "/nowhere"),
+        ("ben", "/products/orchid-serve/second-looks/"),
         ("ben", "/products/orchid-serve/gates/"),
         ("ben", "/products/orchid-serve/frontier/"),
         ("ben", "/products/orchid-serve/generations/1/"),
@@ -234,9 +243,23 @@ def proposed(product: Product, title: str, queued: int) -> Proposal:
     """Generation 2's content with another queue, in review."""
     given: dict[str, Any] = parse((EXAMPLES / "orchid-demo/generation-2.yaml").read_bytes(), "yaml")
     given["admission"]["max_queued_teu"] = queued
+    given["rollout"].update(stages=STAGES, strata=["task", "tenant_class"])
     revision = draft_generation(actor("ana"), product, given, title)
     row = propose(actor("ana"), product, revision.generation.number, title, "It pays")
     return submit(actor("ana"), row)
+
+
+def held_back(product: Product) -> None:
+    """One segment stays behind, so that the rollout shows segments apart."""
+    rollout = Rollout.objects.get(product=product)
+    hold_back(actor("dee"), rollout, "assistant-premium", "Their contract renews on Friday")
+
+
+def window_of(publication: Publication) -> Window:
+    """Where the newer of what a publication serves is judged as a whole."""
+    digest = publication.candidate_digest or publication.incumbent_digest
+    windows = Window.objects.filter(publication=publication.number, digest=digest)
+    return windows.filter(product=publication.product).earliest("id")
 
 
 def runs(product: Product, publication: Publication) -> None:
@@ -244,7 +267,7 @@ def runs(product: Product, publication: Publication) -> None:
     now = timezone.now()
     says_active(product, publication, now - timedelta(minutes=2))
     reconcile(product.pk, now)
-    window = Window.objects.get(product=product, publication=publication.number)
+    window = window_of(publication)
     evaluate(window.pk, now - timedelta(minutes=1))
     records = [served(product, publication, n, now) for n in range(60)]
     body = b"\n".join([*(json.dumps(one).encode() for one in records), b"{"])
@@ -263,7 +286,7 @@ def fell_back(product: Product, publication: Publication) -> None:
     )
     key, meta = SourceKey("edge", "edge-1"), BatchMeta(watermark=now)
     counted(*accept(product, key, "records-compact", "edge", body, meta=meta))
-    window = Window.objects.filter(product=product, publication=publication.number).latest("id")
+    window = window_of(publication)
     evaluate(window.pk, now)
     watch(product, now)
 
@@ -389,6 +412,7 @@ def says_active(product: Product, publication: Publication, at: datetime) -> Non
 def served(product: Product, publication: Publication, number: int, now: datetime) -> Any:
     digest = publication.candidate_digest or publication.incumbent_digest
     input_tokens = 900 if number % 2 else 300
+    kind, task, tenant_class = KINDS[number // 3 % len(KINDS)]
     return {
         "request_id": f"request-{publication.number}-{number}",
         "product": product.slug,
@@ -397,11 +421,11 @@ def served(product: Product, publication: Publication, number: int, now: datetim
         "digest": digest,
         "cohort": "candidate" if publication.candidate_digest else "incumbent",
         "tenant": "tenant-1",
-        "tenant_class": "standard",
-        "class": "short_assistant",
+        "tenant_class": tenant_class,
+        "class": kind,
         "segment": {
-            "task": "assistant",
-            "tenant_class": "standard",
+            "task": task,
+            "tenant_class": tenant_class,
             "load_state": "compact_fallback" if number % 3 == 0 else "normal",
         },
         "deadline_ms": 1500.0,

@@ -4,16 +4,48 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import pytest
+from django.urls import resolve
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
+from tests.accounts.routes import HALL, OF_PRODUCTS
 from tests.browser.conftest import Served
 
 # The database is seeded for the folder; the mark is what has pytest-django make it.
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 
+NOWHERE = "/nowhere"
 AXE = (files("axe_core_python") / "axe.min.js").read_text()
+#: What answers GET and is no page to look at: a file, a program's, or a step on the way to a page.
+FILES = frozenset(
+    {
+        "api/schema",
+        "audit/export.csv",
+        "audit/export.jsonl",
+        "healthz",
+        "metrics",
+        "readyz",
+        "schemas/orchid.policy.v1.json",
+        "products/<slug:slug>/economics.csv",
+        "products/<slug:slug>/gates/evaluations/<int:pk>/packet",
+        "products/<slug:slug>/proposals/<int:pk>/record.json",
+        "products/<slug:slug>/proposals/<int:pk>/record.md",
+    }
+)
+#: Pages that need a state which no seed has: a real security key, a provider, half a sign-in.
+ELSEWHERE = frozenset(
+    {
+        "account/keys/<int:pk>/remove",
+        "confirm",
+        "confirm/key",
+        "login/code",
+        "sign-on/<slug:provider_id>/callback",
+        "sign-on/cancelled",
+        "sign-on/taken",
+    }
+)
 PHONE, DESK = ViewportSize(width=390, height=844), ViewportSize(width=1440, height=900)
 
 
@@ -68,6 +100,12 @@ def obstacles(
     return wrong
 
 
+def test_every_page_of_the_table_of_addresses_is_looked_at(served: Served) -> None:
+    looked_at = {resolve(urlsplit(path).path).route for _, path in served.pages if path != NOWHERE}
+    pages = {path for path, (get, _) in {**HALL, **OF_PRODUCTS}.items() if get is not None}
+    assert sorted(pages - looked_at - FILES - ELSEWHERE) == []
+
+
 def test_on_a_phone_no_page_has_a_serious_fault_or_scrolls_sideways(
     chromium: Browser, served: Served
 ) -> None:
@@ -93,7 +131,7 @@ def test_every_page_says_its_piece_without_javascript(chromium: Browser, served:
             page = window.new_page()
             for path in (path for each, path in served.pages if each == who):
                 answer = page.goto(path)
-                wanted = 404 if path == "/nowhere" else 200
+                wanted = 404 if path == NOWHERE else 200
                 if answer is None or answer.status != wanted:
                     wrong.append(f"{path}: {answer and answer.status}, not {wanted}")
                 elif page.locator("h1").count() != 1:
