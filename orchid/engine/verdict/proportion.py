@@ -29,6 +29,8 @@ Numbers = float | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 # a dozen are enough for any counts, the rest is a guard against going on for ever.
 _MOST_STEPS = 60
 _CLOSE_ENOUGH = 1e-9
+# Smaller tails of the beta distribution come out of factors that underflow, with few true digits.
+_EXACT_TAIL = 1e-200
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +134,11 @@ def _log_beta_ratio(s: Floats, n: Floats, prior: Prior) -> Floats:
 
 
 def _log(probability: NDArray[np.floating[Any]]) -> Floats:
-    # A tail that underflows makes the e-value 0: smaller than the truth, and so still valid.
+    # A tail that underflows makes the e-value 0: smaller than the truth, and so still valid. One
+    # that is nearly there has lost digits and could rise where the truth falls.
+    kept = np.where(probability < _EXACT_TAIL, 0.0, probability)
     with np.errstate(divide="ignore"):
-        return np.log(floats(probability))
+        return np.log(floats(kept))
 
 
 def _checked(s: Numbers, n: Numbers, p0: Numbers) -> tuple[Floats, Floats, Floats]:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchid.engine.verdict import proportion
@@ -52,6 +52,7 @@ def test_no_counts_make_an_e_value_undefined(pair: tuple[int, int], p0: float) -
 
 
 @given(counts, st.floats(0.5, 0.99))
+@example((2672, 2676), 0.759765625)  # a tail of a subnormal probability
 def test_one_more_good_record_never_weakens_a_pass(pair: tuple[int, int], p0: float) -> None:
     s, n = pair
     before = proportion.log_e_pass(s, n, p0)
