@@ -131,11 +131,8 @@ def _still_open(left: LeftOpen) -> Conflict:
 
 def _locked(edge: Edge) -> Edge:
     """The edge as it is now; one that was retired is over."""
-    found = (
-        Edge.objects.select_for_update(of=("self",))
-        .select_related("product", "credential", "former_credential", "seen")
-        .get(pk=edge.pk)
-    )
+    # Joined with a credential, a row whose credential was replaced meanwhile would not be found.
+    found = Edge.objects.select_for_update().get(pk=edge.pk)
     if found.retired_at is not None:
         raise Conflict("edge_retired", f"{found.name} is retired. Register it again to use it.")
     return found
