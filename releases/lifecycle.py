@@ -155,10 +155,9 @@ def land(
         found = locked(type(row), lock_product(row.product_id), pk=row.pk)
         if not found:
             raise NotFound("not_found", f"There is no {type(row)._meta.verbose_name} {row.pk}.")
-        for needed in needs_of(type(row), move):  # before anything is said of the row
-            require(actor, needed, found[0].product.slug)
+        _require(found[0], move, actor)  # before anything is said of the row
         _check_version(found[0], expected_version)
-        land_locked(found[0], move, actor, decide)
+        _land(found[0], move, actor, decide)
     return found[0]
 
 
@@ -176,9 +175,18 @@ def land_locked(row: Row, move: Move, actor: Actor, decide: Callable[[Row], Chan
 
     All is checked as ever. A refusal is one of the whole decision: nobody may go on after it.
     """
+    _require(row, move, actor)
+    _land(row, move, actor, decide)
+
+
+def _require(row: AnyRow, move: Move, actor: Actor) -> None:
+    for needed in needs_of(type(row), move):
+        require(actor, needed, row.product.slug)
+
+
+def _land(row: Row, move: Move, actor: Actor, decide: Callable[[Row], Change]) -> None:
     kind, name, before = type(row), name_of(type(row)), row.state
     rule = _rule(kind, row, move)
-    require(actor, rule.needs, row.product.slug)
     change = decide(row)
     _update(kind, row, rule, change)
     record(

@@ -64,12 +64,14 @@ def why_lapsed(proposal: Proposal, given: Collection[Vote]) -> str:
     if gone:
         return f"{_names(gone)} no longer holds the role of the approval"
     missing = still_missing(proposal, given)
+    if not missing:
+        return ""
     own = proposal.votes.filter(round=proposal.round, decision=Choice.APPROVE, void=False)
     own = own.exclude(pk__in=[vote.pk for vote in given])
     names = [vote.user.get_username() for vote in own.select_related("user")]
-    if missing and names:
+    if names:
         return f"{_names(names)} approved it and had a hand in it afterwards"
-    return f"Approvals are missing: {', '.join(sorted(missing))}" if missing else ""
+    return f"Approvals are missing: {', '.join(sorted(missing))}"
 
 
 def reopen_if_lapsed(proposal: Proposal) -> bool:
