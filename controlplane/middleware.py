@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 from urllib.parse import unquote_to_bytes
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.cache import add_never_cache_headers
 
 from controlplane import errors, metrics
@@ -39,6 +39,10 @@ class RequestIdentity:
         return response
 
 
+def _page(_: HttpRequest, problem: errors.Problem) -> HttpResponse:
+    return errors.standing_alone(problem)
+
+
 class SoundAddress:
     """Refuse a NUL in an address or a cookie: nothing of ours has one, and the database takes none.
 
@@ -55,11 +59,7 @@ class SoundAddress:
             problem = errors.BadInput(
                 "bad_address", "An address holds no NUL character, nor does a cookie."
             )
-            return JsonResponse(
-                errors.problem_body(problem, request.path),
-                status=problem.status,
-                content_type=errors.PROBLEM_JSON,
-            )
+            return (errors.respond if errors.is_machine(request) else _page)(request, problem)
         return self.get_response(request)
 
 
