@@ -5,13 +5,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.guard import Permission, actor_of, require
+from accounts.guard import actor_of
 from accounts.idempotency import idempotent
-from controlplane.errors import NotFound
 from releases import review_shapes as shapes
 from releases.api.parts import listed, named_product, seen_proposal, taken, visible
 from releases.api.proposals import proposal_out
 from releases.models import SecondLook
+from releases.selectors.seen import seen
 from releases.services import second_look
 from releases.services.cap import cap_tenant
 from releases.services.emergency import Seen, publish_in_emergency
@@ -90,8 +90,4 @@ class Revert(APIView):
 
 
 def seen_look(request: Request, pk: int) -> SecondLook:
-    row = SecondLook.objects.select_related("product", "publication").filter(pk=pk).first()
-    if row is None:
-        raise NotFound("not_found", f"There is no second look {pk}.")
-    require(actor_of(request), Permission.VIEW, row.product.slug)
-    return row
+    return seen(actor_of(request), SecondLook.objects.select_related("product", "publication"), pk)

@@ -5,13 +5,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.guard import Permission, actor_of, require
+from accounts.guard import actor_of
 from accounts.idempotency import idempotent
-from controlplane.errors import NotFound
 from releases import decision_shapes as shapes
 from releases.api.parts import listed, seen_rollout, taken
 from releases.models import Override
 from releases.selectors.overrides import overrides
+from releases.selectors.seen import seen
 from releases.services import override
 
 
@@ -48,8 +48,4 @@ class ConfirmOverride(APIView):
 
 
 def seen_override(request: Request, pk: int) -> Override:
-    row = Override.objects.select_related("product").filter(pk=pk).first()
-    if row is None:
-        raise NotFound("not_found", f"There is no override {pk}.")
-    require(actor_of(request), Permission.VIEW, row.product.slug)
-    return row
+    return seen(actor_of(request), Override.objects.select_related("product"), pk)

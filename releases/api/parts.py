@@ -8,12 +8,13 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from accounts.guard import Permission, actor_of, products_with, require
-from controlplane.errors import BadInput, NotFound
+from controlplane.errors import BadInput
 from controlplane.web import paged
 from policies.models import Product
 from policies.selectors import product as product_by_slug
 from policies.selectors import products
 from releases.models import Proposal, Rollout
+from releases.selectors.seen import seen
 
 
 def taken(shape: type[BaseSerializer[Any]], request: Request) -> dict[str, Any]:
@@ -57,16 +58,8 @@ def listed(
 
 def seen_proposal(request: Request, pk: int) -> Proposal:
     """A proposal that the actor may see; one that isn't theirs to see is not there."""
-    row = Proposal.objects.select_related("product", "generation").filter(pk=pk).first()
-    if row is None:
-        raise NotFound("not_found", f"There is no proposal {pk}.")
-    require(actor_of(request), Permission.VIEW, row.product.slug)
-    return row
+    return seen(actor_of(request), Proposal.objects.select_related("product", "generation"), pk)
 
 
 def seen_rollout(request: Request, pk: int) -> Rollout:
-    row = Rollout.objects.select_related("product", "publication").filter(pk=pk).first()
-    if row is None:
-        raise NotFound("not_found", f"There is no rollout {pk}.")
-    require(actor_of(request), Permission.VIEW, row.product.slug)
-    return row
+    return seen(actor_of(request), Rollout.objects.select_related("product", "publication"), pk)

@@ -7,7 +7,6 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
-from controlplane.errors import NotFound
 from controlplane.web import paged
 from releases import serializers as shapes
 from releases.api import rollback_shapes
@@ -15,6 +14,7 @@ from releases.api.parts import named_product, one_product, taken
 from releases.models import Drill
 from releases.selectors.drill import drill_fact, drill_of, drills
 from releases.selectors.restore import restorable
+from releases.selectors.seen import seen
 from releases.services import rollback
 from releases.services.drill import start_drill
 
@@ -65,8 +65,5 @@ class DrillDetail(APIView):
     @extend_schema(responses=rollback_shapes.DrillOut)
     def get(self, request: Request, pk: int) -> Response:
         """One rehearsal with every answer so far."""
-        row = Drill.objects.select_related("product").filter(pk=pk).first()
-        if row is None:
-            raise NotFound("not_found", f"There is no drill {pk}.")
-        product = one_product(request, row.product.slug)
-        return Response(rollback_shapes.drill(drill_of(product, pk)))
+        row = seen(actor_of(request), Drill.objects.select_related("product"), pk)
+        return Response(rollback_shapes.drill(drill_of(row.product, pk)))

@@ -6,11 +6,12 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.guard import Actor, Permission, products_with, require
+from accounts.guard import Actor, Permission, products_with
 from accounts.roles import EVERY_PRODUCT
-from controlplane.errors import NotFound, Problem
+from controlplane.errors import Problem
 from policies.models import Product
 from releases.models import Proposal
+from releases.selectors.seen import seen
 from releases.services.propose import submit, withdraw
 from releases.services.publish import publish
 from releases.services.review import vote
@@ -53,17 +54,10 @@ def _moved(actor: Actor, asked: Mapping[str, Any]) -> Outcome:
     pk, name = asked["proposal"], asked["move"]
     try:
         with transaction.atomic():
-            return Outcome(pk, name, MOVES[name](actor, _seen(actor, pk), asked))
+            row = seen(actor, Proposal.objects.select_related("product", "generation"), pk)
+            return Outcome(pk, name, MOVES[name](actor, row, asked))
     except Problem as refused:
         return Outcome(pk, name, problem=refused)
-
-
-def _seen(actor: Actor, pk: int) -> Proposal:
-    row = Proposal.objects.select_related("product", "generation").filter(pk=pk).first()
-    if row is None:
-        raise NotFound("not_found", f"There is no proposal {pk}.")
-    require(actor, Permission.VIEW, row.product.slug)
-    return row
 
 
 def _submit(actor: Actor, row: Proposal, asked: Mapping[str, Any]) -> Proposal:
