@@ -1,5 +1,7 @@
 """What people send: each form says its fields, the services say the rules."""
 
+from typing import Any
+
 from django import forms
 
 from ingest.states import DIFFERING, ShadowMode
@@ -140,6 +142,14 @@ class CapForm(forms.Form):
     limit = forms.ChoiceField(choices=[(name, name) for name in LIMITS])
     amount = forms.DecimalField(min_value=0, max_digits=18, decimal_places=6)
     reason = forms.CharField(max_length=5000)
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        name, amount = data.get("limit"), data.get("amount")
+        if name != "max_usd" and amount is not None and amount != int(amount):
+            said = f"{name} is a whole number, not {amount}. Only max_usd may have a fraction."
+            self.add_error("amount", said)
+        return data
 
     def limits(self) -> dict[str, str | int]:
         """The one limit of the form; only money has a fraction."""

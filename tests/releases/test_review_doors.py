@@ -371,6 +371,25 @@ def test_the_page_of_emergencies_publishes_and_caps(product: Product) -> None:
         assert signed_in(name).get(page).status_code == 403
 
 
+WHOLE = ("max_teu", "max_live_token_ms", "max_output_tokens", "max_external_calls")
+
+
+@pytest.mark.parametrize("limit", WHOLE)
+def test_a_fraction_of_what_is_counted_in_whole_numbers_caps_nobody(
+    product: Product, limit: str
+) -> None:
+    dee, page = signed_in("dee"), reverse("releases:cap", args=[SLUG])
+    asked = {"tenant": "acme", "window": "1h", "reason": "now"}
+    typed = dee.post(page, asked | {"limit": limit, "amount": "1.5"})
+    assert typed.status_code == 400
+    assert f"{limit} is a whole number, not 1.5" in typed.content.decode()
+    for amount in (1.5, "1.5"):
+        answer = post(dee, f"/products/{SLUG}/emergency-caps", asked | {limit: amount})
+        assert (answer.status_code, list(answer.json()["errors"])) == (400, [limit])
+    assert Publication.objects.count() == 1
+    assert dee.post(page, asked | {"limit": limit, "amount": "2.0"}).status_code == 302
+
+
 def test_what_was_voided_says_why_on_the_page(product: Product) -> None:
     proposal = approved(product)
     revised(proposal, overload=["reject_infeasible"])
