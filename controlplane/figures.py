@@ -42,6 +42,12 @@ def percent(share: Decimal, places: int = 1, beside: Decimal | None = None) -> s
     return f"{decimals(share * 100, places, None if beside is None else beside * 100)} %"
 
 
+def share(part: float, places: int = 1, beside: float | None = None) -> str:
+    """The same of a share that was summed up: less than a billionth is no difference."""
+    bound = None if beside is None else Decimal(str(beside))
+    return percent(Decimal(str(round(part, 9))), places, bound)
+
+
 def milliseconds(number: Decimal, beside: Decimal | None = None) -> str:
     return f"{decimals(number, 0, beside)} ms"
 

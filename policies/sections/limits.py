@@ -73,9 +73,10 @@ def _rung(number: int, step: OverloadStep) -> tuple[str, ...]:
 def _thresholds(found: Thresholds | None) -> str:
     if found is None:
         return "its default"
-    parts = [
-        (found.queue_wait_ms, "{:,} ms queue wait"),
-        (found.queued, "{:.0%} of the queue"),
-        (found.live_tokens, "{:.0%} of live tokens"),
-    ]
-    return ", ".join(words.format(value) for value, words in parts if value is not None)
+    parts = []
+    if found.queue_wait_ms is not None:
+        parts.append(f"{found.queue_wait_ms:,} ms queue wait")
+    for part, of in ((found.queued, "the queue"), (found.live_tokens, "live tokens")):
+        if part is not None:
+            parts.append(f"{figures.share(part, 0)} of {of}")
+    return ", ".join(parts)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from controlplane import figures
 from controlplane.web import CursorPage, paged
 from gates.selectors.evidence import book_for, manifests_of
 from ingest.models import ShadowRow
@@ -138,4 +139,4 @@ def _ms(value: Any) -> str:
 
 
 def _share(value: Any) -> str:
-    return "no budget" if value is None else f"{min(float(value), 9.99):.0%}"
+    return "no budget" if value is None else figures.share(min(float(value), 9.99), 0)

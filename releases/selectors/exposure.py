@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from controlplane import figures
 from controlplane.web import Column, Table
 from gates.models import Window
 from ingest.selectors import counted
@@ -121,7 +122,7 @@ def _cells(row: Exposed) -> tuple[str, ...]:
     named = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in dims.items())
     return (
         named or ("all strata" if not row.stratum else row.stratum),
-        "by segment" if row.planned is None else f"{row.planned:.1%}",
+        "by segment" if row.planned is None else figures.share(row.planned),
         _share(row.by_requests),
         f"{row.requests:,} of {row.of_requests:,}",
         _share(row.by_teu),
@@ -130,4 +131,4 @@ def _cells(row: Exposed) -> tuple[str, ...]:
 
 
 def _share(share: float | None) -> str:
-    return "–" if share is None else f"{share:.1%}"
+    return "–" if share is None else figures.share(share)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from controlplane import figures
 from controlplane.errors import Conflict
 from policies.models import Manifest, Product, Revision
 from policies.selectors import document_of
@@ -135,8 +136,9 @@ def _edge_check(product: Product, current: Publication, digest: str, now: dateti
     total = sum(fact.share for fact in facts) or 1.0
     heard = 1.0 - sum(fact.share for fact in silent) / total
     names = f"; silent: {', '.join(fact.name for fact in silent)}" if silent else ""
-    text = f"{len(facts) - len(silent)} of {len(facts)} are heard, {heard:.0%} of traffic{names}."
     required = document_of(digest).rollout.acknowledged_share
+    share = figures.share(heard, 0, required)
+    text = f"{len(facts) - len(silent)} of {len(facts)} are heard, {share} of traffic{names}."
     state = Readiness.READY if heard >= required - 1e-9 else Readiness.NOT_READY
     return Check("edges", "The edges", state, text)
 

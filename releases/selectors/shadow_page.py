@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from controlplane import figures
 from controlplane.web import Column, CursorPage, Table
 from ingest.selectors.shadow import Told, told
 from ingest.states import DIFFERING, ShadowCounted, ShadowMode
@@ -96,7 +97,7 @@ def _table(found: Agreement) -> Table:
 
 
 def _part(n: int, of: int) -> str:
-    return f"{n / of:.2%}" if of else "–"
+    return figures.share(n / of, 2) if of else "–"
 
 
 def _nears(

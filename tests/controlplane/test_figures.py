@@ -47,3 +47,19 @@ def test_a_declared_figure_keeps_its_digits_and_no_padding() -> None:
     assert figures.shortest(Decimal("7020.000")) == "7,020"
     assert figures.usd(Decimal("0.00026")) == "$0.00026"
     assert figures.usd(Decimal("4.8")) == "$4.80"
+
+
+@pytest.mark.parametrize(
+    ("part", "written"),
+    [
+        (0.85, "85 %"),
+        (0.8996, "89.96 %"),
+        (0.9, "90 %"),
+        (0.9 - 1e-12, "90 %"),
+        (0.9004, "90.04 %"),
+    ],
+)
+def test_a_computed_share_is_never_written_as_the_one_it_is_held_to(
+    part: float, written: str
+) -> None:
+    assert figures.share(part, 0, 0.9) == written

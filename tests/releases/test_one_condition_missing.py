@@ -53,7 +53,7 @@ OF_A_CANARY = [
         "peak",
         "This rollout has had 60 requests in its busiest hour; a peak is 90.",
         "60",
-        "90% of 100 requests in the week’s busiest hour",
+        "90 % of 100 requests in the week’s busiest hour",
     ),
     Lacking(
         "cold_start",
@@ -71,16 +71,16 @@ OF_A_CANARY = [
 OF_OBSERVE = [
     Lacking(
         "survival",
-        "17 of 20 completed requests (85.0%) are known to every account by their id; "
+        "17 of 20 completed requests (85.0 %) are known to every account by their id; "
         "fewest to device (17).",
-        "85.0%",
-        "90.0%",
+        "85.0 %",
+        "90.0 %",
     ),
     Lacking(
         "teu_error",
-        "TEU are 50.0% from what was predicted, cell by cell.",
-        "50.0%",
-        "10.0% at most",
+        "TEU are 50.0 % from what was predicted, cell by cell.",
+        "50.0 %",
+        "10.0 % at most",
     ),
 ]
 

@@ -38,7 +38,7 @@ def test_observe_goes_on_once_every_account_knows_a_request_by_its_id(
     served(rollout.publication, "incumbent", 1, policy_valid=None)
     asked_at = _next_minute()
     assert waits(rollout, asked_at) == (
-        "17 of 20 completed requests (85.0%) are known to every account by their id; "
+        "17 of 20 completed requests (85.0 %) are known to every account by their id; "
         "fewest to device (18)."
     )
     served(rollout.publication, "incumbent", 10)
@@ -62,7 +62,7 @@ def test_observe_tells_how_far_teu_are_from_what_was_predicted_cell_by_cell(
     assert "No request has told the TEU that it used." in waits(rollout)
     served(rollout.publication, "incumbent", 10, observed=150)
     served(rollout.publication, "incumbent", 10, observed=50, tenant_class="premium")
-    assert waits(rollout) == "TEU are 50.0% from what was predicted, cell by cell."
+    assert waits(rollout) == "TEU are 50.0 % from what was predicted, cell by cell."
     served(rollout.publication, "incumbent", 200, observed=100)
     served(rollout.publication, "incumbent", 200, observed=100, tenant_class="premium")
     assert waits(rollout) == ""
@@ -90,7 +90,7 @@ def test_shadow_goes_on_by_enough_decisions_that_agree(product: Product, gateway
     assert "0 of 100 decisions were made on both sides." in waits(rollout)
     number = rollout.publication.number
     told(product, number, "shadow", same=80, route=20)
-    assert waits(rollout) == "The candidate decides as the incumbent in 80.0% of 100."
+    assert waits(rollout) == "The candidate decides as the incumbent in 80.0 % of 100."
     told(product, number, "shadow", same=980, route=20)
     assert waits(rollout) == ""
 
@@ -102,7 +102,7 @@ def test_hard_limits_go_on_as_long_as_they_refuse_no_more_than_declared(
     assert "0 of 200 decisions" in waits(rollout)
     number = rollout.publication.number
     told(product, number, "hard_limits", same=950, refuses=50)
-    assert "The limits refuse 5.0% that would have been served (50)." in waits(rollout)
+    assert "The limits refuse 5.0 % that would have been served (50)." in waits(rollout)
     told(product, number, "hard_limits", same=4950, refuses=50)
     assert waits(rollout) == ""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from controlplane import figures
 from ingest.selectors import counted
 from ingest.selectors.survival import survival
 from ingest.states import ShadowMode
@@ -31,15 +32,16 @@ def own_facts(stand: Stand) -> Iterator[Condition]:
 def _survival(stand: Stand, least: float) -> Condition:
     """Requests that every account knows: as prepared, on the device, validated and billed."""
     found = survival(stand.product, stand.opened_at or stand.now, stand.now)
-    asked = f"{least:.1%}"
+    asked = figures.share(least)
     if not found.completed:
         said = "No completed request has been recorded in this stage."
         return Condition("survival", False, said, "no data", asked)
+    share = figures.share(found.share, beside=least)
     said = (
-        f"{found.survived:,} of {found.completed:,} completed requests ({found.share:.1%}) are "
+        f"{found.survived:,} of {found.completed:,} completed requests ({share}) are "
         f"known to every account by their id; fewest to {found.weakest}."
     )
-    return Condition("survival", found.share >= least, said, f"{found.share:.1%}", asked)
+    return Condition("survival", found.share >= least, said, share, asked)
 
 
 def _teu_error(stand: Stand, most: float) -> Condition:
@@ -54,29 +56,32 @@ def _teu_error(stand: Stand, most: float) -> Condition:
         mean, came = mean_of("teu_predicted", told) or 0.0, mean_of("teu_observed", seen) or 0.0
         off += seen.count * abs(came - mean)
         predicted += seen.count * mean
-    asked = f"{most:.1%} at most"
+    asked = f"{figures.share(most)} at most"
     if not predicted:
         said = "No request has told the TEU that it used."
         return Condition("teu_error", False, said, "no data", asked)
     error = off / predicted
-    said = f"TEU are {error:.1%} from what was predicted, cell by cell."
-    return Condition("teu_error", error <= most, said, f"{error:.1%}", asked)
+    off_by = figures.share(error, beside=most)
+    said = f"TEU are {off_by} from what was predicted, cell by cell."
+    return Condition("teu_error", error <= most, said, off_by, asked)
 
 
 def _agreement(found: Agreement, decisions: int, least: float | None) -> Iterator[Condition]:
     yield _enough(found, decisions, "decisions were made on both sides")
     if least is not None:
         share = found.share or 0.0
-        said = f"The candidate decides as the incumbent in {share:.1%} of {found.decisions:,}."
+        now = figures.share(share, beside=least)
+        said = f"The candidate decides as the incumbent in {now} of {found.decisions:,}."
         met = found.share is not None and share >= least
-        yield Condition("agreement", met, said, f"{share:.1%}", f"{least:.1%}")
+        yield Condition("agreement", met, said, now, figures.share(least))
 
 
 def _refused(found: Agreement, most: float) -> Iterator[Condition]:
     yield _enough(found, DECISIONS, "decisions were made under the candidate’s limits")
     share = found.refused_share or 0.0
-    said = f"The limits refuse {share:.1%} that would have been served ({found.refused:,})."
-    yield Condition("refused", share <= most, said, f"{share:.1%}", f"{most:.1%} at most")
+    now = figures.share(share, beside=most)
+    said = f"The limits refuse {now} that would have been served ({found.refused:,})."
+    yield Condition("refused", share <= most, said, now, f"{figures.share(most)} at most")
 
 
 def _enough(found: Agreement, decisions: int, what: str) -> Condition:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from controlplane import figures
 from orchid.engine.document.operation import Stage
 from orchid.engine.document.values import duration_text
 from releases.selectors.progress.condition import Condition, Stand
@@ -23,7 +24,8 @@ def _running(stand: Stand) -> Condition:
 
 def _acknowledged(stand: Stand) -> Condition:
     found = stand.acknowledged
-    numbers = f"{found.share:.0%}", f"{found.required:.0%} of the traffic"
+    asked = figures.share(found.required, 0)
+    numbers = figures.share(found.share, 0, found.required), f"{asked} of the traffic"
     if found.reached_at is not None:
         return Condition("edges", True, "The edges run it.", *numbers)
     names = ", ".join(f"{edge.name} ({edge.standing})" for edge in found.missing)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from controlplane import figures
 from ingest.selectors import counted_by_hour
 from orchid.engine.segments import dims_of
 from policies.models import Product
@@ -57,7 +58,7 @@ def peak(stand: Stand, since: datetime, share: float, what: str) -> Condition:
     busiest = demand(stand.product, stand.now - LOOKED_BACK, stand.now).busiest
     own = demand(stand.product, since, stand.now).busiest
     needed = share * busiest
-    asked = f"{share:.0%} of {busiest:,} requests in the week’s busiest hour"
+    asked = f"{figures.share(share, 0)} of {busiest:,} requests in the week’s busiest hour"
     said = f"{what} has had {own:,} requests in its busiest hour; a peak is {needed:,.0f}."
     if not busiest:
         said = "No hour of the last week has had a request, so no peak is known."
