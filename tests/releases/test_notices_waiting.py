@@ -144,11 +144,12 @@ def split(product: Product) -> None:
     published(product)
 
 
-@pytest.mark.parametrize("wrong", [silent, refusing, split])
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("silent", silent), ("refusing", refusing), ("split_brain", split)]
+)
 def test_an_alarm_is_told_once_with_its_end_by_mail_and_by_webhook(
-    reachable: Product, wrong: Callable[[Product], None]
+    reachable: Product, kind: str, wrong: Callable[[Product], None]
 ) -> None:
-    kind = {silent: "silent", refusing: "refusing", split: "split_brain"}[wrong]
     with receiver() as (url, got):
         create_webhook(actor("ben"), reachable, url, ["alarm"])
         wrong(reachable)
