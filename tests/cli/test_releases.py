@@ -20,6 +20,7 @@ from accounts.services import issue_credential
 from orchid.cli import main as command_line
 from policies.models import Product
 from releases.models import Edge, Proposal, SecondLook, Webhook
+from releases.states import NoticeKind
 from tests.people import PASSWORD
 from tests.releases import releases_cast as cast
 
@@ -237,6 +238,7 @@ def test_a_pool_that_serves_is_kept_and_an_address_is_told(
     code, out, _ = orchid("webhook add https://hooks.example.com/x", "ben")
     assert (code, "shown this once" in out) == (0, True)
     hook = Webhook.objects.get()
+    assert set(hook.kinds) == set(NoticeKind.values)  # all there are, without saying so
     assert "hooks.example.com" in orchid("webhook list", "ben")[1]
     assert orchid(f"webhook end {hook.pk}", "ben")[0] == 0
 

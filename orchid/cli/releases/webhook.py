@@ -1,4 +1,4 @@
-"""`orchid webhook`: who is told of what waits, of breaches and of rollbacks."""
+"""`orchid webhook`: who is told of what waits, of breaches, rollbacks and alarms of edges."""
 
 import click
 
@@ -7,12 +7,12 @@ from orchid.cli.output import json_option, show
 from orchid.cli.product import named, product_option
 from orchid.cli.releases.moving import listing, number_argument
 
-KINDS = ("waits", "breach", "rollback")
+KINDS = ("waits", "breach", "rollback", "alarm")
 
 
 @click.group()
 def webhook() -> None:
-    """Tell an address what waits, breaches and rolls back. For product owners."""
+    """Tell an address what waits, breaches, rolls back and alarms. For product owners."""
 
 
 @webhook.command("list")
@@ -35,7 +35,7 @@ def listed(product: str | None, as_json: bool) -> None:
     multiple=True,
     type=click.Choice(KINDS),
     default=KINDS,
-    help="Of this only; repeatable. Default: of all three.",
+    help="Of this only; repeatable. Default: of all.",
 )
 @json_option
 def add(url: str, product: str | None, kinds: tuple[str, ...], as_json: bool) -> None:
