@@ -70,7 +70,14 @@ def test_those_who_may_vote_are_asked_by_mail_and_the_author_is_not(reachable: P
     assert "/proposals/" in mail.outbox[0].body
 
 
-def test_a_judgement_that_turns_to_fail_is_told(reachable: Product) -> None:
+@pytest.mark.parametrize(
+    ("live", "said"),
+    [
+        (False, "Its candidate: cost is over. What follows: a gate failed and the policy says"),
+        (True, "What is live: cost is over. It changes by a person alone: roll back, or publish"),
+    ],
+)
+def test_a_judgement_that_turns_to_fail_is_told(reachable: Product, live: bool, said: str) -> None:
     rollout = published(reachable, stages=STAGES)
     window = Window.objects.create(
         product=reachable,
@@ -79,12 +86,14 @@ def test_a_judgement_that_turns_to_fail_is_told(reachable: Product) -> None:
         cohort="candidate",
         opens_at=timezone.now(),
         exposure=0.1,
+        live_from=timezone.now() if live else None,
     )
     found = judged(window, "fail", timezone.now())
-    type(found).objects.filter(pk=found.pk).update(changed=True)
+    type(found).objects.filter(pk=found.pk).update(changed=True, reasons=["cost is over"])
     gather(reachable, timezone.now())
     notice = Notice.objects.get(kind="breach")
     assert "Publication 2 fails its gates" in notice.title
+    assert notice.text.startswith(said)
     assert {row.to for row in notice.deliveries.all()} == {"ben", "dee"}
 
 

@@ -19,6 +19,9 @@ from releases.services.quorum import why_not_vote
 from releases.services.stage import asked_role
 from releases.states import NoticeKind, PublicationKind, RolloutState
 
+#: Reasons of a verdict that a message names; the page has them all.
+NAMED = 3
+
 
 def running(product: Product, now: datetime, since: datetime) -> Iterator[Fact]:
     """What a rollout waits for, what went wrong and what was done about it."""
@@ -88,11 +91,21 @@ def _breaches(product: Product, since: datetime) -> Iterator[Fact]:
             NoticeKind.BREACH,
             f"evaluation:{row.pk}",
             f"Publication {row.window.publication} fails its gates",
-            f"{row.window.cohort}: {row.why}",
+            _breach_words(row),
             reverse("gates:now", args=[product.slug]),
             row.evaluated_at,
             those_who(product, Permission.ROLLBACK),
         )
+
+
+def _breach_words(row: Evaluation) -> str:
+    """What failed, of which generation, and what follows from it."""
+    said = "; ".join(row.reasons[:NAMED]) or "a gate failed"
+    if row.window.live_from is None:
+        return f"Its {row.window.cohort}: {said}. What follows: {row.why}."
+    return (
+        f"What is live: {said}. It changes by a person alone: roll back, or publish what mends it."
+    )
 
 
 def _rollbacks(product: Product, since: datetime) -> Iterator[Fact]:
