@@ -4,15 +4,27 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('gates', '0013_segments_apart'),
+        ("gates", "0013_segments_apart"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='revisititem',
-            name='owner',
-            field=models.CharField(choices=[('product_owner', 'Product owner'), ('engineer', 'Platform engineer'), ('sre', 'SRE'), ('auditor', 'Auditor'), ('ci', 'CI'), ('edge', 'Edge'), ('otel', 'OpenTelemetry sender'), ('audit', 'Audit reader'), ('ops', 'Operations')], max_length=16),
+            model_name="revisititem",
+            name="owner",
+            field=models.CharField(
+                choices=[
+                    ("product_owner", "Product owner"),
+                    ("engineer", "Platform engineer"),
+                    ("sre", "SRE"),
+                    ("auditor", "Auditor"),
+                    ("ci", "CI"),
+                    ("edge", "Edge"),
+                    ("otel", "OpenTelemetry sender"),
+                    ("audit", "Audit reader"),
+                    ("ops", "Operations"),
+                ],
+                max_length=16,
+            ),
         ),
     ]
