@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import ipaddress
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -60,10 +60,32 @@ def sound_address(url: str, *, private: bool) -> httpx.URL:
     if not found.host or found.userinfo:
         raise AddressRefused("it has to name a host and no user")
     try:
-        found.host.encode("idna")  # as the look-up will write it
+        host = found.host.encode("idna").decode()  # as the look-up will write it
     except UnicodeError as error:
         raise AddressRefused("no host can have that name") from error
+    if not private:
+        refuse_inside(host, literal(host))
     return found
+
+
+def literal(host: str) -> list[str]:
+    """The address that a host spells out by itself, however it is written; none for a name."""
+    bare = host.removesuffix(".")
+    try:
+        return [str(ipaddress.ip_address(bare))]
+    except ValueError:
+        pass
+    try:
+        return [socket.inet_ntoa(socket.inet_aton(bare))]  # 2130706433, 0x7f.1, 0177.0.0.1
+    except OSError:
+        return []
+
+
+def refuse_inside(host: str, addresses: Iterable[str]) -> None:
+    """Asked of what was typed, and again of what its name led to when something is sent."""
+    is_own = host.casefold().removesuffix(".").rpartition(".")[2] == "localhost"
+    if is_own or not all(map(is_public, addresses)):
+        raise AddressRefused(f"{host} is an address inside; nothing is sent there")
 
 
 def send_all(messages: Sequence[Message]) -> list[Outcome]:
@@ -114,8 +136,8 @@ async def _address(url: httpx.URL, *, private: bool) -> str:
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
     addresses = [str(entry[4][0]) for entry in found]
-    if not private and not all(map(is_public, addresses)):
-        raise AddressRefused(f"{url.host} is an address inside; nothing is sent there")
+    if not private:
+        refuse_inside(url.host, addresses)
     return addresses[0]
 
 

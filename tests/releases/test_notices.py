@@ -22,7 +22,7 @@ from releases.services.rollback import roll_back
 from releases.services.webhooks import create_webhook, end_webhook
 from releases.tasks import tell
 from tests.releases.releases_cast import SLUG, actor, in_review, judged, published
-from tests.releases.test_outbound import receiver
+from tests.releases.test_outbound import INSIDE, receiver
 
 STAGES = [{"canary": 0.1, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
 KINDS = ["waits", "breach", "rollback"]
@@ -174,6 +174,21 @@ def test_what_can_be_told_is_checked_when_it_is_typed(
     create_webhook(actor("ben"), reachable, "https://example.com", KINDS)
     with pytest.raises(Conflict):
         create_webhook(actor("ben"), reachable, "https://example.com", KINDS)
+
+
+def test_an_address_inside_is_refused_by_page_and_api_when_it_is_typed(
+    client: Client, reachable: Product, settings: Settings
+) -> None:
+    settings.WEBHOOKS_PRIVATE = False
+    client.force_login(User.objects.get(username="ben"))
+    page, api = reverse("releases:notices", args=[SLUG]), f"/api/v1/products/{SLUG}/webhooks"
+    for host in INSIDE:
+        typed = {"url": f"https://{host}/hook", "kinds": KINDS}
+        answer = client.post(api, typed, content_type="application/json")
+        assert (answer.status_code, answer.json()["code"]) == (400, "bad_address"), host
+        shown = client.post(page, typed)
+        assert (shown.status_code, "address inside" in shown.content.decode()) == (400, True), host
+    assert not Webhook.objects.exists()
 
 
 def test_the_secret_is_on_one_answer_only_and_sealed_in_the_database(

@@ -84,11 +84,32 @@ def test_an_address_inside_is_known_in_every_spelling(address: str, public: bool
     [
         *["http://example.com", "ftp://example.com", "https://", "https://me:word@example.com", ""],
         *[f"https://{'a' * 64}.com", "https://a..b/"],
+        *["https://0177.0.0.1/", "https://１２７.0.0.1/"],
     ],
 )
 def test_an_address_that_nothing_is_sent_to_is_refused_when_it_is_typed(url: str) -> None:
     with pytest.raises(AddressRefused):
         sound_address(url, private=False)
+
+
+INSIDE = [
+    *["localhost", "LOCALHOST.", "db.localhost", "127.0.0.1", "127.0.0.1.", "127.1", "2130706433"],
+    *["0x7f000001", "0x7f.1", "0177.1", "10.1.2.3", "192.168.0.9", "169.254.169.254", "0"],
+    *["[::1]", "[fe80::1]", "[fd00::1]", "[::ffff:10.1.2.3]", "[::ffff:7f00:1]", "[::10.1.2.3]"],
+    *["[64:ff9b::a01:203]", "[2002:a01:203::1]", "127。0。0。1"],
+]
+
+
+@pytest.mark.parametrize("host", INSIDE)
+def test_an_address_inside_is_refused_when_it_is_typed_in_every_spelling(host: str) -> None:
+    with pytest.raises(AddressRefused, match="address inside"):
+        sound_address(f"https://{host}:8443/hook", private=False)
+    assert sound_address(f"https://{host}:8443/hook", private=True).port == 8443
+
+
+@pytest.mark.parametrize("host", ["example.org.", "1.1.1.1", "[2606:4700::1111]", "localhost.org"])
+def test_an_address_outside_is_taken_when_it_is_typed(host: str) -> None:
+    assert sound_address(f"https://{host}/hook", private=False).path == "/hook"
 
 
 def test_nothing_goes_inside_unless_the_setting_lets_it() -> None:
