@@ -1,12 +1,11 @@
 """Votes: one slot a person, nobody who contributed, bound to what was on the page."""
 
-from contextlib import suppress
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.guard import SYSTEM_ACTOR, Actor, Permission, confirmed, require
+from accounts.guard import Actor, Permission, confirmed, require
 from accounts.models import User
 from controlplane.errors import BadInput, Conflict, Forbidden
 from releases.lifecycle import Change, Move, land
@@ -15,10 +14,9 @@ from releases.selectors.card import refuse_unproven
 from releases.selectors.trade import sentence
 from releases.services.binding import bound_digest, refuse_stale, stale
 from releases.services.expiry import refuse_expired
-from releases.services.in_force import rollout_rules
-from releases.services.publish import publish
 from releases.services.quorum import approvals, slot_for, still_missing, why_not_vote
-from releases.states import Choice, ProposalState
+from releases.services.waiting import goes_by_itself, publish_if_due
+from releases.states import Choice
 
 
 def vote(
@@ -49,11 +47,8 @@ def vote(
             expected_version=expected_version,
         )
         landed = _concluded(actor, landed, decision)
-    if landed.state == ProposalState.APPROVED and rollout_rules(landed).publish == "automatic":
-        # The vote stands whatever keeps the publication; it is then published as a move of its own.
-        with suppress(Conflict):
-            return publish(SYSTEM_ACTOR, landed, now=at)
-    return landed
+    # The vote stands whatever keeps the publication, which is a move of its own.
+    return publish_if_due(landed, at)
 
 
 def voter(actor: Actor, proposal: Proposal) -> User:
@@ -116,7 +111,7 @@ def _concluded(actor: Actor, proposal: Proposal, decision: Choice) -> Proposal:
         move = Move.REJECT
     elif not still_missing(proposal, approvals(proposal)):
         move = Move.ACCEPT
-        if proposal.publish_at or rollout_rules(proposal).publish == "automatic":
+        if goes_by_itself(proposal):
             confirmed(actor)  # nobody else is asked before it is published
     else:
         return proposal

@@ -27,7 +27,7 @@ def step(product: Product, now: datetime) -> None:
     waiting = Proposal.objects.filter(product=product, state__in=WAITING_PROPOSALS)
     for proposal in waiting.order_by("publish_at", "id"):
         if not _is_over(proposal, now):
-            _publish_if_due(proposal, now)
+            publish_if_due(proposal, now)
     due = SecondLook.objects.filter(product=product, state=SecondLookState.OPEN, due_at__lte=now)
     for look in due:
         lapse(look, now)
@@ -46,20 +46,24 @@ def goes_by_itself(proposal: Proposal) -> bool:
     return proposal.publish_at is not None or rollout_rules(proposal).publish == "automatic"
 
 
+def publish_if_due(proposal: Proposal, now: datetime) -> Proposal:
+    """Publish what goes out by itself; what keeps it from that is asked again at every tick."""
+    if _is_due(proposal, now) and not is_kept(proposal, now):
+        try:
+            return publish(SYSTEM_ACTOR, proposal, now=now)
+        except Problem as refused:
+            logger.info("proposal %s was kept from going out: %s", proposal.pk, refused.detail)
+    return proposal
+
+
+def _is_due(proposal: Proposal, now: datetime) -> bool:
+    """Whether it is its time; a time that was missed is not, for that takes a person."""
+    if proposal.state != ProposalState.APPROVED or not goes_by_itself(proposal):
+        return False
+    comes_later = proposal.publish_at is not None and now < proposal.publish_at
+    return not comes_later and not is_missed(proposal, now)
+
+
 def _is_over(proposal: Proposal, now: datetime) -> bool:
     """Whether its round ended just now, for whatever reason."""
     return reopen_if_moved(proposal) or reopen_if_lapsed(proposal) or expire_if_due(proposal, now)
-
-
-def _publish_if_due(proposal: Proposal, now: datetime) -> None:
-    """Publish what goes out by itself; what keeps it from that is asked again at every tick."""
-    if proposal.state != ProposalState.APPROVED or not goes_by_itself(proposal):
-        return
-    if proposal.publish_at is not None and now < proposal.publish_at:
-        return
-    if is_missed(proposal, now) or is_kept(proposal, now):
-        return
-    try:
-        publish(SYSTEM_ACTOR, proposal, now=now)
-    except Problem as refused:
-        logger.info("proposal %s was kept from going out: %s", proposal.pk, refused.detail)

@@ -179,6 +179,15 @@ def test_a_time_long_missed_waits_for_a_person(product: Product) -> None:
     assert Publication.objects.count() == 2
 
 
+def test_a_last_vote_after_the_time_was_missed_publishes_nothing_by_itself(
+    people: dict[str, User],
+) -> None:
+    product = live_with(rollout={"publish": "automatic"})
+    proposal = submit(actor("ana"), _timed(drafted(product), "2030-03-04T09:00"), now=NOW)
+    voted(proposal, at("2030-03-04T09:01"))
+    assert Publication.objects.count() == 1
+
+
 def test_a_round_that_lasts_too_long_is_over(people: dict[str, User]) -> None:
     product = live_with(approvals={"expire_after": "2d"})
     proposal = submit(actor("ana"), drafted(product), now=NOW)
