@@ -14,6 +14,7 @@ from accounts.guard import Actor, Permission, require
 from accounts.services import record
 from controlplane.errors import BadInput, Conflict, NotFound
 from policies.models import Product
+from releases.lifecycle import lock_product
 from releases.models import Webhook
 from releases.services.outbound import AddressRefused, sound_address
 from releases.states import NoticeKind
@@ -26,10 +27,11 @@ def create_webhook(
 ) -> tuple[Webhook, str]:
     """A new address, and the secret that signs what it is told; it is not shown again."""
     require(actor, Permission.ADMINISTER, product.slug)
-    _refuse(product, url, kinds)
+    _refuse(url, kinds)
     secret = f"whsec_{secrets.token_urlsafe(32)}"
     try:
         with transaction.atomic():
+            _refuse_more(product)
             row = Webhook.objects.create(
                 product=product,
                 url=url,
@@ -73,7 +75,7 @@ def secret_of(webhook: Webhook) -> str:
         ) from error
 
 
-def _refuse(product: Product, url: str, kinds: Collection[str]) -> None:
+def _refuse(url: str, kinds: Collection[str]) -> None:
     if not kinds or set(kinds) - set(NoticeKind.values):
         known = ", ".join(NoticeKind.values)
         raise BadInput("unknown_kind", f"Name at least one of {known}.")
@@ -81,6 +83,10 @@ def _refuse(product: Product, url: str, kinds: Collection[str]) -> None:
         sound_address(url, private=settings.WEBHOOKS_PRIVATE)
     except AddressRefused as refused:
         raise BadInput("bad_address", f"Nothing can be sent to {url}: {refused}.") from refused
+
+
+def _refuse_more(product: Product) -> None:
+    lock_product(product.pk)  # or several who count at one moment would all find room
     if Webhook.objects.filter(product=product, ended_at=None).count() >= MOST:
         raise Conflict("too_many_webhooks", f"A product tells {MOST} addresses at most.")
 

@@ -13,11 +13,12 @@ from accounts.models import AuditEvent
 from controlplane.errors import Conflict
 from gates.models import Window
 from policies.models import Product
-from releases.models import EdgeSeen, Publication, Rollout
+from releases.models import EdgeSeen, Publication, Rollout, Webhook
 from releases.services import rollout as moves
 from releases.services.publish import publish
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
+from releases.services.webhooks import MOST, create_webhook
 from tests.releases.releases_cast import (
     SLUG,
     actor,
@@ -140,3 +141,17 @@ def test_a_redelivered_tick_takes_each_step_once(shared: Product) -> None:
     rollout.refresh_from_db()
     assert rollout.stage_index == 1
     assert Publication.objects.filter(product__slug=SLUG, kind="advance").count() == 1
+
+
+def test_of_webhooks_named_at_once_no_more_are_made_than_a_product_may_have(
+    shared: Product,
+) -> None:
+    def named(number: int) -> Callable[[], Any]:
+        url = f"https://example.org/{number}"
+        return lambda: create_webhook(actor("ben"), shared, url, ["breach"])
+
+    for number in range(MOST - 1):
+        named(number)()
+    results = together(*[named(number) for number in range(MOST, MOST + 8)])
+    assert refusals(results) == ["too_many_webhooks"] * 7
+    assert Webhook.objects.filter(ended_at=None).count() == MOST
