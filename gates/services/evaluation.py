@@ -12,7 +12,8 @@ from django.db import transaction
 
 from gates.models import Evaluation, Mark, Watch, Window
 from gates.services.cases import changed, store_case
-from gates.services.inputs import Reading, gather, gather_farther, reading
+from gates.services.inputs import gather, gather_farther
+from gates.services.reading import Reading, reading
 from gates.services.verdict_rows import store_verdicts
 from orchid.engine.verdict.action import STOPS
 from orchid.engine.verdict.case import Case, digest_of, encode

@@ -1,24 +1,20 @@
 """Gathers the case of a window: everything that its judgement rests on, read once."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from gates.models import Watch, Window
+from gates.models import Window
 from gates.selectors.evidence import items_for, manifests_of
+from gates.services.reading import OTHER, Reading, digest_beside, farther, running
 from ingest.selectors import (
     completeness,
-    counted,
-    earliest,
     edges_off,
     last_request_at,
     split_counts,
     steps,
-    watermarks,
 )
 from orchid.engine.document.canonical import canonical_bytes
-from orchid.engine.document.model import PolicyDocument
 from orchid.engine.verdict.case import (
     Apart,
     Case,
@@ -36,89 +32,13 @@ from orchid.engine.verdict.evidence import Item
 from orchid.engine.verdict.guardrails import windows_of_guardrails
 from orchid.engine.verdict.result import Accepted
 from orchid.engine.verdict.stretches import begun, floor, own_starts
-from orchid.engine.verdict.validity import Limits, State, limits_for
+from orchid.engine.verdict.validity import State
 from policies.selectors import document_of
 
 #: Steps that the detector goes on by in one evaluation. After an outage it takes several.
 MOST_STEPS = 60
 #: What a split is counted in, by the policy's unit.
 UNITS = {"session": "sessions", "request": "requests", "tenant": "tenants"}
-OTHER = {"candidate": "incumbent", "incumbent": "candidate"}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A window as it is read at one moment: whole steps up to the watermark that was reached."""
-
-    window: Window
-    watch: Watch
-    now: datetime
-    document: PolicyDocument
-    step: timedelta
-    reached: datetime | None
-    opened: datetime
-    end: datetime
-    # Live edges that have not told yet of all up to the end.
-    behind: tuple[str, ...] = ()
-    # Parts, costs and guardrails often ask for the same stretch; it is read once, and the same.
-    _read: dict[tuple[datetime, datetime, str], Counted] = field(default_factory=dict)
-
-    @property
-    def closed(self) -> bool:
-        return self.window.closes_at is not None and self.end >= self.window.closes_at
-
-    @property
-    def limits(self) -> Limits:
-        gates = self.document.gates
-        return limits_for(gates.step_s, gates.attainment.window_ms)
-
-    def counted(self, start: datetime, end: datetime | None = None, cohort: str = "") -> Counted:
-        """What was counted of the window's own requests, or of the other cohort's."""
-        stretch = (start, end or self.end, cohort or self.window.cohort)
-        if stretch not in self._read:
-            self._read[stretch] = self._counted(*stretch)
-        return self._read[stretch]
-
-    def _counted(self, start: datetime, end: datetime, cohort: str) -> Counted:
-        window = self.window
-        digest = window.digest if cohort == window.cohort else _digest_beside(window)
-        return counted(window.product, digest, window.publication, cohort, start, end)
-
-
-def reading(window: Window, watch: Watch, now: datetime) -> Reading:
-    """Look how far the records are counted; first, so that all that it promises is there."""
-    document = document_of(window.digest)
-    step = timedelta(seconds=document.gates.step_s)
-    told = watermarks(window.product, now)
-    reached = earliest(told)
-    opened = floor(window.opens_at, step)
-    # Nothing that was judged is taken back: without a live edge it goes as far as it did before.
-    end = max(watch.judged_to or opened, floor(reached, step) if reached else opened)
-    behind = _behind(told, end, step)
-    return Reading(window, watch, now, document, step, reached, opened, end, behind)
-
-
-def farther(read: Reading) -> Reading | None:
-    """A stage as far as any edge has told: beyond the watermark, where others are behind.
-
-    What is known there is not all, so that it may stop a stage and let nothing pass. None where
-    there is no such stretch, or nothing waits for the verdict.
-    """
-    if read.closed or read.window.live_from is not None:
-        return None
-    told = watermarks(read.window.product, read.now)
-    most = max((moment for _, moment in told if moment is not None), default=read.end)
-    end = floor(min(most, read.now), read.step)  # a clock may be ahead
-    if end <= read.end:
-        return None
-    return replace(read, end=end, behind=_behind(told, end, read.step))
-
-
-def _behind(
-    told: Sequence[tuple[str, datetime | None]], end: datetime, step: timedelta
-) -> tuple[str, ...]:
-    """Those that have told something, and not all up to the end."""
-    return tuple(sorted({name for name, at in told if at and floor(at, step) < end}))
 
 
 def gather(read: Reading) -> Case:
@@ -151,21 +71,6 @@ def gather_farther(read: Reading, known: Case) -> Case | None:
     if beyond is None:
         return None
     return replace(gather(beyond), costs=known.costs, guarded=known.guarded)
-
-
-def running(read: Reading) -> tuple[tuple[str, int], ...]:
-    """Violations in the steps that are not over yet, by dimensions."""
-    if read.closed:
-        return ()
-    until = floor(read.now, read.step) + read.step
-    if until <= read.end:
-        return ()
-    found = read.counted(read.end, until)
-    seen: dict[str, int] = {}
-    for name, count in zip(found.cells, found.of("violation").tolist(), strict=True):
-        if count:
-            seen[name.dims_key] = seen.get(name.dims_key, 0) + count
-    return tuple(sorted(seen.items()))
 
 
 def _subject(window: Window) -> Subject:
@@ -277,15 +182,7 @@ def _beside(read: Reading, start: datetime) -> Counted | None:
 
 def _compared(window: Window) -> str:
     """The generation of the other cohort of a split; empty where there is none."""
-    return _digest_beside(window) if window.is_split else ""
-
-
-def _digest_beside(window: Window) -> str:
-    """The generation that the other cohort runs; empty before its window is open."""
-    other = Window.objects.filter(
-        product=window.product, publication=window.publication, cohort=OTHER[window.cohort]
-    )
-    return other.values_list("digest", flat=True).first() or ""
+    return digest_beside(window) if window.is_split else ""
 
 
 def _exposed(read: Reading, start: datetime) -> Exposed | None:

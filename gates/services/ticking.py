@@ -13,7 +13,7 @@ from django.db.models import F, Q
 from gates.models import Watch, Window
 from gates.services.asking import asked_windows
 from gates.services.evaluation import evaluate_free
-from gates.services.inputs import farther, reading, running
+from gates.services.reading import farther, reading, running
 from ingest.selectors import came_late
 from orchid.engine.verdict.validity import State
 
