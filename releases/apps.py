@@ -9,3 +9,6 @@ class ReleasesConfig(AppConfig):
     name = "releases"
     verbose_name = "Releases"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from releases import heard  # noqa: F401 (its receivers)

@@ -201,14 +201,20 @@ SELECT id, name, product_id FROM releases_edge
 WHERE credential_id = %(credential)s OR former_credential_id = %(credential)s
 """
 # A name whose old credential was revoked passes to the new one; an edge that was retired is back.
+# So it does where the old one was replaced and the edge came with it only afterwards.
 _REGISTER = """
 INSERT INTO releases_edge (product_id, name, credential_id, share, registered_at, pinned_kids)
 VALUES (%(product)s, %(name)s, %(credential)s, 1.0, now(), %(kids)s)
 ON CONFLICT (product_id, name) DO UPDATE
   SET credential_id = EXCLUDED.credential_id, pinned_kids = EXCLUDED.pinned_kids,
-      former_credential_id = NULL, retired_at = NULL
+      former_credential_id = (
+        SELECT c.id FROM accounts_credential c WHERE c.id = releases_edge.credential_id
+        AND c.revoked_at IS NULL AND c.expires_at > now()),
+      retired_at = NULL
   WHERE EXISTS (SELECT 1 FROM accounts_credential c WHERE c.id = releases_edge.credential_id
-                AND (c.revoked_at IS NOT NULL OR c.expires_at <= now()))
+                AND (c.revoked_at IS NOT NULL OR c.expires_at <= now()
+                     OR c.superseded_at IS NOT NULL AND c.name = (
+                       SELECT n.name FROM accounts_credential n WHERE n.id = %(credential)s)))
 RETURNING id, name, product_id
 """
 _SAW = """

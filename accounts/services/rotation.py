@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.dispatch import Signal
 from django.utils import timezone
 
 from accounts.certificates import is_certificate
@@ -17,6 +18,8 @@ from accounts.services.credentials import (
 from controlplane.errors import BadInput, Conflict, NotFound
 
 LONGEST_OVERLAP = timedelta(days=30)
+#: `older` was replaced by `newer`, in the transaction of it: what stands on the one goes over.
+rotated = Signal()
 
 
 @transaction.atomic
@@ -48,6 +51,7 @@ def rotate_credential(
     older.expires_at = min(older.expires_at or ends_at, ends_at)
     older.save(update_fields=["superseded_at", "expires_at"])
     newer, token = _newer(actor, older, now + lifetime if lifetime else None, certificate)
+    rotated.send(Credential, older=older, newer=newer)
     record(
         actor,
         "credential.rotated",

@@ -63,12 +63,7 @@ def rotate_edge(
     older = edge.credential
     if older.pk != credential_id:
         raise Conflict("credential_over", f"{edge.name} has a newer credential by now.")
-    newer, token = rotate_credential(
-        actor, older.pk, edge.product.slug, overlap, reason, certificate
-    )
-    edge.credential, edge.former_credential = newer, older
-    edge.save(update_fields=["credential", "former_credential"])
-    return newer, token
+    return rotate_credential(actor, older.pk, edge.product.slug, overlap, reason, certificate)
 
 
 @transaction.atomic

@@ -1,21 +1,22 @@
 """The stream as edges use it, from a server of its own: hints, revocation, bounds, bad clients."""
 
 import asyncio
+import re
 import socket
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
+from django.test import Client
+from django.test.client import MULTIPART_CONTENT
 from pytest_django import Settings
 
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import User
 from accounts.services import revoke_credential
-from accounts.services.rotation import rotate_credential
 from controlplane.env import Edges
 from orchid.edge.stream import Event
 from orchid.engine.wire.bundle import claimed_publication
@@ -23,7 +24,7 @@ from policies.models import Product
 from releases import edge_stream
 from releases.models import Edge, EdgeSeen
 from releases.services.channel import CHANNEL
-from releases.services.edges import register_edge
+from releases.services.edges import register_edge, revoke_edge
 from tests.releases.edge_server import (
     BUNDLE,
     STREAM,
@@ -92,19 +93,61 @@ async def test_an_owner_who_left_takes_the_credential_along(served: Served) -> N
         assert (await client.get(BUNDLE)).status_code == 401
 
 
-async def test_during_a_rotation_both_tokens_are_the_same_edge(served: Served) -> None:
-    newer, token = await sync_to_async(rotate_credential)(
-        SYSTEM_ACTOR, served.credential_id, SLUG, timedelta(hours=1), "due"
-    )
-    edge = await Edge.objects.aget()
-    await Edge.objects.filter(pk=edge.pk).aupdate(
-        credential_id=newer.pk, former_credential_id=served.credential_id
-    )
+def replaced(door: str, credential_id: int) -> str:
+    """The new token of the edge, by one of the ways to replace it."""
+    ben = Client()
+    ben.force_login(User.objects.get(username="ben"))
+    asked = {"credential": credential_id, "reason": "due", "overlap": "1", "overlap_s": 3600}
+    kind = "application/json" if door.startswith("/api") else MULTIPART_CONTENT
+    answer = ben.post(door.format(SLUG, credential_id), asked, kind)
+    found = re.search(r"orc_edge_[\w-]{43}", answer.content.decode())
+    assert found, answer.content
+    return found[0]
+
+
+DOORS = [
+    *["/products/{0}/access/rotate", "/api/v1/products/{0}/tokens/{1}/rotate"],
+    *["/products/{0}/edges/edge-1/rotate", "/api/v1/products/{0}/edges/edge-1/rotate"],
+]
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_during_a_rotation_both_tokens_are_the_same_edge(served: Served, door: str) -> None:
+    token = await sync_to_async(replaced)(door, served.credential_id)
+    await same_edge(token, served)
+
+
+def stolen() -> None:
+    revoke_edge(actor("ben"), Edge.objects.select_related("product").get(), "stolen")
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_an_edge_that_is_revoked_shows_neither_token_any_more(
+    served: Served, door: str
+) -> None:
+    token = await sync_to_async(replaced)(door, served.credential_id)
+    await sync_to_async(stolen)()
+    for shown in (token, served.token):
+        async with served.client(shown) as client:
+            assert (await client.get(BUNDLE)).status_code == 401
+
+
+async def test_so_they_are_where_the_edge_comes_with_the_old_one_afterwards(
+    served: Served,
+) -> None:
+    await Edge.objects.all().adelete()
+    token = await sync_to_async(replaced)(DOORS[0], served.credential_id)
+    await same_edge(served.token, served)
+    await same_edge(token, served)
+
+
+async def same_edge(token: str, served: Served) -> None:
     body = {"edge": "edge-1", "publication": 1, "state": "active"}
-    for shown in (served.token, token):
+    for shown in (token, served.token, token):
         async with served.client(shown) as client:
             answer = await client.post(f"/edge/v1/products/{SLUG}/activations", json=body)
-            assert answer.status_code == 200
+            assert answer.status_code == 200, answer.json()
+            assert (await client.get(BUNDLE)).status_code == 200
     assert await Edge.objects.acount() == 1
 
 
