@@ -22,6 +22,8 @@ from accounts.services import record
 
 #: A session is written this often at most, in seconds, to know when it was last used.
 GRAIN_S = 60
+#: Sent by the parts of pages that ask again by themselves.
+POLL = "Orchid-Poll"
 #: htmx swaps what comes with it, and asks no more.
 STOP_POLLING = 286
 
@@ -48,8 +50,13 @@ class SessionRules:
             end(request.user, session.session_key, why)  # type: ignore[arg-type]
             logout(request)
             messages.info(request, "Your session has ended. Sign in again to go on.")
-        elif now - session[SEEN_AT] > GRAIN_S:
+        elif now - session[SEEN_AT] > GRAIN_S and not is_poll(request):
             session[SEEN_AT] = now
+
+
+def is_poll(request: HttpRequest) -> bool:
+    """Whether a page asked by itself, as an open tab does for ever: nobody used it."""
+    return request.method == "GET" and POLL in request.headers
 
 
 def leads_to_sign_in(answer: HttpResponse) -> bool:

@@ -1,7 +1,9 @@
 """How long a session lasts, which ones somebody has, and what ends them."""
 
+import re
 import time
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,6 +89,32 @@ def test_use_keeps_a_session_from_idling(cast: Cast) -> None:
     moved(client, seen_at=7000)
     assert is_in(client)
     assert time.time() - client.session["seen_at"] < 60
+
+
+def test_a_page_that_asks_by_itself_keeps_no_session_from_idling(cast: Cast) -> None:
+    client, polls = signed_in("ana"), {"HX-Request": "true", "Orchid-Poll": "1"}
+    for seen_at, status in ((7000, 200), (7190, 200), (7300, 286)):
+        moved(client, seen_at=seen_at)
+        assert client.get("/", headers=polls).status_code == status
+    assert not is_in(client)
+    client = signed_in("ana")
+    moved(client, seen_at=7000)
+    client.get("/", headers=polls)
+    assert time.time() - client.session["seen_at"] > 6900
+    client.post("/account/sessions/end", headers=polls)
+    assert time.time() - client.session["seen_at"] < 60
+
+
+TEMPLATES = Path(__file__).parents[2] / "templates"
+ASKS = re.compile(r"<[a-z]+[^>]*hx-(?:get|post|boost)=[^>]*>", re.DOTALL)
+
+
+def test_whatever_asks_by_itself_says_so_and_nothing_else_does() -> None:
+    texts = [path.read_text() for path in TEMPLATES.rglob("*.html")]
+    found = [tag for text in texts for tag in ASKS.findall(text)]
+    by_itself = [tag for tag in found if re.search(r'hx-trigger="[^"]*\bevery\b', tag)]
+    assert len(by_itself) == sum(text.count('hx-trigger="every ') for text in texts) > 10
+    assert [tag for tag in found if ('"Orchid-Poll"' in tag) != (tag in by_itself)] == []
 
 
 def test_a_new_password_ends_every_other_session(cast: Cast) -> None:
