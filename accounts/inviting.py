@@ -17,6 +17,7 @@ from accounts.guard import Permission, actor_of, require
 from accounts.idempotency import idempotent
 from accounts.models import Invitation
 from accounts.roles import PEOPLE
+from controlplane.rest import taken
 
 
 class NewInvitation(serializers.Serializer[Any]):
@@ -64,9 +65,8 @@ class Invitations(APIView):
         """Promise a role to whoever holds the link, which is mailed as well."""
         actor = actor_of(request)
         require(actor, Permission.ADMINISTER, slug)
-        wanted = NewInvitation(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        made, secret = invitations.invite(actor, product_slug=slug, **wanted.validated_data)
+        wanted = taken(NewInvitation, request)
+        made, secret = invitations.invite(actor, product_slug=slug, **wanted)
         made.refresh_from_db()  # the database says when
         link = request.build_absolute_uri(reverse("accounts:invitation", args=[secret]))
         mailed = invitations.send_link(made, link)

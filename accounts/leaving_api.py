@@ -14,7 +14,7 @@ from accounts.leaving import Account, account, end_account, restore_account, tol
 from accounts.models import Grant, User
 from accounts.roles import EVERY_PRODUCT
 from accounts.shapes import Why
-from controlplane.web import paged
+from controlplane.rest import listed, taken
 
 
 class PersonOut(serializers.ModelSerializer[User]):
@@ -65,11 +65,7 @@ class People(APIView):
     def get(self, request: Request) -> Response:
         """Everybody who has or had an account, the newest first."""
         require(actor_of(request), Permission.ADMINISTER, EVERY_PRODUCT, reading=True)
-        cursor = request.query_params.get("cursor", "")
-        page = paged(User.objects.all(), cursor, field="date_joined")
-        return Response(
-            {"items": PersonOut(page.rows, many=True).data, "next_cursor": page.next_cursor}
-        )
+        return listed(request, User.objects.all(), PersonOut, "date_joined")
 
 
 class OnePerson(APIView):
@@ -84,9 +80,7 @@ class EndAccount(APIView):
     @idempotent
     def post(self, request: Request, name: str) -> Response:
         """Let somebody in no longer; 409 `tokens_fall` names what would stop."""
-        wanted = Ending(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        done = end_account(actor_of(request), name, **wanted.validated_data)
+        done = end_account(actor_of(request), name, **taken(Ending, request))
         told_of = {"tokens": told(done.tokens), "sessions_ended": done.sessions}
         return Response({"person": PersonOut(done.person).data, **told_of})
 
@@ -96,9 +90,7 @@ class RestoreAccount(APIView):
     @idempotent
     def post(self, request: Request, name: str) -> Response:
         """Let somebody in again, with the roles that they had."""
-        wanted = Why(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        return Response(_told(restore_account(actor_of(request), name, **wanted.validated_data)))
+        return Response(_told(restore_account(actor_of(request), name, **taken(Why, request))))
 
 
 def _told(found: Account) -> dict[str, Any]:

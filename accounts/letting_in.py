@@ -7,7 +7,6 @@ they are refused, by the name that is taken and by the token that is replaced al
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -24,7 +23,7 @@ from accounts.roles import MACHINES
 from accounts.services.rotation import LONGEST_OVERLAP, rotate_credential
 from accounts.shapes import Why
 from controlplane.errors import BadInput, NotFound
-from controlplane.web import paged
+from controlplane.rest import listed, taken
 
 LONGEST_OVERLAP_S = int(LONGEST_OVERLAP.total_seconds())
 
@@ -92,12 +91,12 @@ class Tokens(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Every credential of the product, the newest first; never what a machine shows."""
         _reader(request, slug)
-        return _listed(request, selectors.credentials_of(slug), TokenOut, "created_at")
+        return listed(request, selectors.credentials_of(slug), TokenOut, "created_at")
 
     @extend_schema(request=NewToken, responses={201: IssuedToken})
     def post(self, request: Request, slug: str) -> Response:
         """A token that you answer for, in this answer alone."""
-        actor, data = _owner(request, slug), _taken(NewToken, request)
+        actor, data = _owner(request, slug), taken(NewToken, request)
         days = data.pop("lifetime_days")
         ends_at = timezone.now() + timedelta(days=days) if days else None
         if actor.owner is None:
@@ -113,7 +112,7 @@ class RotateToken(APIView):
     @extend_schema(request=Replacement, responses={201: IssuedToken})
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """A new token of the same name, in this answer alone; the old one counts a while."""
-        actor, data = _owner(request, slug), _taken(Replacement, request)
+        actor, data = _owner(request, slug), taken(Replacement, request)
         overlap = timedelta(seconds=data["overlap_s"])
         return _issued(rotate_credential(actor, pk, slug, overlap, data["reason"]))
 
@@ -123,7 +122,7 @@ class RevokeToken(APIView):
     @idempotent
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """It counts no longer; revoked twice is revoked."""
-        actor, data = _owner(request, slug), _taken(Why, request)
+        actor, data = _owner(request, slug), taken(Why, request)
         return Response(TokenOut(services.revoke_credential(actor, pk, data["reason"], slug)).data)
 
 
@@ -132,13 +131,13 @@ class Roles(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Who holds which role here, those for every product included."""
         _reader(request, slug)
-        return _listed(request, selectors.grants_in(slug), RoleHeld, "granted_at")
+        return listed(request, selectors.grants_in(slug), RoleHeld, "granted_at")
 
     @extend_schema(request=NewRole, responses={201: RoleHeld})
     @idempotent
     def post(self, request: Request, slug: str) -> Response:
         """A role for somebody who has an account; given again it changes nothing."""
-        actor, data = _owner(request, slug), _taken(NewRole, request)
+        actor, data = _owner(request, slug), taken(NewRole, request)
         user = User.objects.filter(username=data["username"], is_active=True).first()
         if user is None:
             said = "Nobody has an account of that name. Invite them instead."
@@ -153,9 +152,9 @@ class TakeRole(APIView):
     @idempotent
     def post(self, request: Request, slug: str, pk: int) -> Response:
         """Take a role back, as of now; 409 `last_owner` for the last who can give roles."""
-        actor, data = _owner(request, slug), _taken(Why, request)
-        taken = services.revoke_grant(actor, pk, slug, data["reason"])
-        return Response({**RoleHeld(taken).data, "id": pk})
+        actor, data = _owner(request, slug), taken(Why, request)
+        lost = services.revoke_grant(actor, pk, slug, data["reason"])
+        return Response({**RoleHeld(lost).data, "id": pk})
 
 
 def _reader(request: Request, slug: str) -> None:
@@ -171,23 +170,7 @@ def _owner(request: Request, slug: str) -> Actor:
     return actor
 
 
-def _taken(shape: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
-    given = shape(data=request.data)
-    given.is_valid(raise_exception=True)
-    return dict(given.validated_data)
-
-
 def _issued(made: tuple[Credential, str]) -> Response:
     credential, token = made
     credential.refresh_from_db()  # the database says when
     return Response({**TokenOut(credential).data, "token": token}, status=201)
-
-
-def _listed(
-    request: Request,
-    rows: QuerySet[Any],
-    shape: type[serializers.ModelSerializer[Any]],
-    field: str,
-) -> Response:
-    page = paged(rows, request.query_params.get("cursor", ""), field=field)
-    return Response({"items": shape(page.rows, many=True).data, "next_cursor": page.next_cursor})

@@ -16,9 +16,9 @@ from rest_framework.views import APIView
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
 from accounts.shapes import Why
-from controlplane.web import paged
+from controlplane.rest import in_pages, taken
 from releases.api import edge_shapes as shapes
-from releases.api.parts import one_product, taken, visible
+from releases.api.parts import one_product, visible
 from releases.models import Edge
 from releases.selectors.edges import alarms, edge_facts
 from releases.selectors.fleet import one_edge, product_edge
@@ -33,9 +33,8 @@ class Edges(APIView):
     def get(self, request: Request, slug: str | None = None) -> Response:
         """Edges in service, the newest first, with how each stands to the newest publication."""
         rows = Edge.objects.filter(product__in=visible(request, slug), retired_at=None)
-        cursor = request.query_params.get("cursor", "")
-        page = paged(rows.select_related("product"), cursor, field="registered_at", size=EDGES)
-        return Response({"items": _items(page.rows), "next_cursor": page.next_cursor})
+        rows = rows.select_related("product")
+        return in_pages(request, rows, "registered_at", _items, size=EDGES)
 
 
 class ProductEdges(Edges):

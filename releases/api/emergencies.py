@@ -7,8 +7,9 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.rest import listed, taken
 from releases import review_shapes as shapes
-from releases.api.parts import listed, named_product, seen_proposal, taken, visible
+from releases.api.parts import named_product, seen_proposal, visible
 from releases.api.proposals import proposal_out
 from releases.models import SecondLook
 from releases.selectors.seen import seen

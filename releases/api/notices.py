@@ -10,7 +10,8 @@ from rest_framework.views import APIView
 
 from accounts.guard import Permission, actor_of, require
 from accounts.idempotency import idempotent
-from releases.api.parts import listed, one_product, taken
+from controlplane.rest import listed, taken
+from releases.api.parts import one_product
 from releases.models import Delivery, Notice, Webhook
 from releases.selectors.notices import notices
 from releases.services.deliveries import resend

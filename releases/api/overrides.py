@@ -7,8 +7,9 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.rest import listed, taken
 from releases import decision_shapes as shapes
-from releases.api.parts import listed, seen_rollout, taken
+from releases.api.parts import seen_rollout
 from releases.models import Override
 from releases.selectors.overrides import overrides
 from releases.selectors.seen import seen

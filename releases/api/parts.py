@@ -1,27 +1,16 @@
-"""What every door for machines shares: checked input, and rows that the actor may see."""
+"""What doors for programs share here: products and rows that the actor may see."""
 
 from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer
 
 from accounts.guard import Permission, actor_of, products_with, require
 from controlplane.errors import BadInput
-from controlplane.web import paged
 from policies.models import Product
 from policies.selectors import product as product_by_slug
 from policies.selectors import products
 from releases.models import Proposal, Rollout
 from releases.selectors.seen import seen
-
-
-def taken(shape: type[BaseSerializer[Any]], request: Request) -> dict[str, Any]:
-    """The checked input; raises 400 with every wrong field."""
-    serializer = shape(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
 
 
 def visible(request: Request, slug: str | None) -> list[Product]:
@@ -47,13 +36,6 @@ def named_product(request: Request, slug: str | None, data: dict[str, Any]) -> P
         raise BadInput("product_missing", "Name the product.")
     require(actor_of(request), Permission.VIEW, named)
     return product_by_slug(named)
-
-
-def listed(
-    request: Request, rows: QuerySet[Any], shape: type[BaseSerializer[Any]], field: str
-) -> Response:
-    page = paged(rows, request.query_params.get("cursor", ""), field=field)
-    return Response({"items": shape(page.rows, many=True).data, "next_cursor": page.next_cursor})
 
 
 def seen_proposal(request: Request, pk: int) -> Proposal:

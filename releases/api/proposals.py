@@ -7,8 +7,9 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.rest import listed, taken
 from releases import serializers as shapes
-from releases.api.parts import listed, named_product, seen_proposal, taken, visible
+from releases.api.parts import named_product, seen_proposal, visible
 from releases.models import Proposal
 from releases.review_shapes import ProposalWhole
 from releases.selectors.waiting import in_state

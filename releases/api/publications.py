@@ -1,5 +1,7 @@
 """Publications, for machines."""
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -7,10 +9,10 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
-from controlplane.web import paged
+from controlplane.rest import in_pages, taken
 from policies.selectors import generation
 from releases import serializers as shapes
-from releases.api.parts import named_product, taken, visible
+from releases.api.parts import named_product, visible
 from releases.models import Publication
 from releases.selectors.votes import votes_behind
 from releases.services.binding import current_revision
@@ -21,11 +23,8 @@ class Publications(APIView):
     @extend_schema(responses=shapes.PublicationOut(many=True))
     def get(self, request: Request, slug: str | None = None) -> Response:
         rows = Publication.objects.filter(product__in=visible(request, slug))
-        cursor = request.query_params.get("cursor", "")
-        page = paged(rows.select_related("product").defer("token"), cursor, field="published_at")
-        context = {"votes": votes_behind(page.rows)}
-        items = shapes.PublicationOut(page.rows, many=True, context=context).data
-        return Response({"items": items, "next_cursor": page.next_cursor})
+        rows = rows.select_related("product").defer("token")
+        return in_pages(request, rows, "published_at", _with_votes)
 
     @extend_schema(request=shapes.FirstPublication, responses={201: shapes.PublicationOut})
     @idempotent
@@ -36,3 +35,9 @@ class Publications(APIView):
         first = current_revision(generation(product, data["generation"]))
         made = bootstrap(actor_of(request), product, first, data["reason"])
         return Response(shapes.PublicationOut(made).data, status=201)
+
+
+def _with_votes(rows: list[Publication]) -> Any:
+    """Their votes are read for all at once."""
+    context = {"votes": votes_behind(rows)}
+    return shapes.PublicationOut(rows, many=True, context=context).data

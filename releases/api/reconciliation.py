@@ -7,7 +7,8 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
-from releases.api.parts import listed, one_product, taken
+from controlplane.rest import listed, taken
+from releases.api.parts import one_product
 from releases.api.rollback_shapes import NewPoolRelease, PoolOut, PoolReleaseOut
 from releases.models import PoolRelease
 from releases.selectors.reconciliation import pool_facts

@@ -10,8 +10,9 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.rest import taken
 from releases import decision_shapes as shapes
-from releases.api.parts import seen_proposal, taken
+from releases.api.parts import seen_proposal
 from releases.selectors.card import review_card
 from releases.selectors.record import Record, record_of
 from releases.services import decision_record

@@ -7,8 +7,9 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.rest import listed, taken
 from releases import review_shapes as shapes
-from releases.api.parts import listed, seen_proposal, taken
+from releases.api.parts import seen_proposal
 from releases.api.proposals import proposal_out
 from releases.models import Comment
 from releases.services import bulk, comments, rebase, schedule

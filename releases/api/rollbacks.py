@@ -1,5 +1,7 @@
 """The way back for machines: do it, rehearse it, and whether it is ready."""
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -7,10 +9,10 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
-from controlplane.web import paged
+from controlplane.rest import in_pages, taken
 from releases import serializers as shapes
 from releases.api import rollback_shapes
-from releases.api.parts import named_product, one_product, taken
+from releases.api.parts import named_product, one_product
 from releases.models import Drill
 from releases.selectors.drill import drill_fact, drill_of, drills
 from releases.selectors.restore import restorable
@@ -47,9 +49,7 @@ class Drills(APIView):
     def get(self, request: Request, slug: str) -> Response:
         """Every rehearsal, newest first."""
         rows = drills(one_product(request, slug))
-        page = paged(rows, request.query_params.get("cursor", ""), field="started_at")
-        shown = [rollback_shapes.drill(drill_fact(row)) for row in page.rows]
-        return Response({"items": shown, "next_cursor": page.next_cursor})
+        return in_pages(request, rows, "started_at", _drills)
 
     @extend_schema(request=rollback_shapes.NewDrill, responses={201: rollback_shapes.DrillOut})
     @idempotent
@@ -67,3 +67,7 @@ class DrillDetail(APIView):
         """One rehearsal with every answer so far."""
         row = seen(actor_of(request), Drill.objects.select_related("product"), pk)
         return Response(rollback_shapes.drill(drill_of(row.product, pk)))
+
+
+def _drills(rows: list[Drill]) -> list[dict[str, Any]]:
+    return [rollback_shapes.drill(drill_fact(row)) for row in rows]

@@ -10,8 +10,9 @@ from rest_framework.views import APIView
 
 from accounts.guard import actor_of
 from accounts.idempotency import idempotent
+from controlplane.rest import listed, taken
 from releases import serializers as shapes
-from releases.api.parts import listed, seen_rollout, taken, visible
+from releases.api.parts import seen_rollout, visible
 from releases.models import Rollout
 from releases.selectors.exposure import exposure
 from releases.selectors.progress import progress
