@@ -1,6 +1,7 @@
 """What people type to let others in, and to ask the audit trail."""
 
 from django import forms
+from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from accounts.models import KIND_CHOICES, ROLE_CHOICES_OF_PEOPLE
@@ -40,6 +41,8 @@ class CredentialForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
+    """A reason for what follows at once."""
+
     reason = forms.CharField(max_length=400)
 
 
@@ -58,7 +61,7 @@ class RotateForm(RevokeForm):
 
 
 class RoleForm(forms.Form):
-    username = forms.CharField(max_length=150, label="Name of the account")
+    username = UsernameField(max_length=150, label="Name of the account")
     role = forms.ChoiceField(choices=[("", "Choose one"), *ROLE_CHOICES_OF_PEOPLE])
 
 
@@ -71,11 +74,7 @@ class WithdrawForm(forms.Form):
     invitation = forms.IntegerField(widget=forms.HiddenInput, min_value=1, max_value=2**31 - 1)
 
 
-class RestoreAccountForm(forms.Form):
-    reason = forms.CharField(max_length=400)
-
-
-class EndAccountForm(RestoreAccountForm):
+class EndAccountForm(ReasonForm):
     """Tokens that machines use meanwhile fall only by saying so."""
 
     tokens_fall = forms.BooleanField(
@@ -84,7 +83,7 @@ class EndAccountForm(RestoreAccountForm):
 
 
 class JoinForm(forms.Form):
-    username = forms.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
+    username = UsernameField(max_length=150, validators=[UnicodeUsernameValidator()])
     display_name = forms.CharField(max_length=120, required=False, label="Your name")
     password = forms.CharField(
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),

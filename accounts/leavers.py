@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.forms import EndAccountForm, RestoreAccountForm
+from accounts.forms import EndAccountForm, ReasonForm
 from accounts.guard import Permission, page
 from accounts.leaving import account, end_account, restore_account
 from accounts.models import User
@@ -47,7 +47,7 @@ def end(request: HtmxRequest, name: str) -> HttpResponse:
 @require_POST
 @page(Permission.ADMINISTER)
 def restore(request: HtmxRequest, name: str) -> HttpResponse:
-    form = RestoreAccountForm(request.POST)
+    form = ReasonForm(request.POST)
     if not form.is_valid():
         return _one(request, name, form, status=400)
     found = restore_account(request.actor, name, form.cleaned_data["reason"])
@@ -56,9 +56,9 @@ def restore(request: HtmxRequest, name: str) -> HttpResponse:
 
 
 def _one(
-    request: HtmxRequest, name: str, form: RestoreAccountForm | None = None, status: int = 200
+    request: HtmxRequest, name: str, form: ReasonForm | None = None, status: int = 200
 ) -> HttpResponse:
     found = account(request.actor, name)
-    asked = EndAccountForm if found.person.is_active and found.tokens else RestoreAccountForm
+    asked = EndAccountForm if found.person.is_active and found.tokens else ReasonForm
     context = {"found": found, "form": form or asked()}
     return render_page(request, "accounts/person.html", None, context, status=status)

@@ -14,10 +14,11 @@ from django.utils import timezone
 from accounts.guard import Actor, Permission, require
 from accounts.models import Credential, Grant, User
 from accounts.roles import EVERY_PRODUCT, Role
+from accounts.selectors import person_named
 from accounts.services import record, revoke_credential
 from accounts.services.grants import refuse_last_owner
 from accounts.session_rules import ended, sessions_of
-from controlplane.errors import BadInput, Conflict, Forbidden, NotFound
+from controlplane.errors import BadInput, Conflict, Forbidden
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Ended:
 def account(actor: Actor, name: str) -> Account:
     """A person's account, for whoever could end it."""
     require(actor, Permission.ADMINISTER, EVERY_PRODUCT, reading=True)
-    person = _named(name)
+    person = person_named(name)
     grants = Grant.objects.filter(user=person).order_by("product_slug", "role")
     return Account(person, list(grants), live_tokens(person))
 
@@ -104,16 +105,9 @@ def told(tokens: Iterable[Credential]) -> list[dict[str, str]]:
 
 def _other(actor: Actor, name: str) -> User:
     require(actor, Permission.ADMINISTER, EVERY_PRODUCT)
-    person = _named(name)
+    person = person_named(name)
     if person == actor.user:
         raise Forbidden("own_account", "Nobody ends or restores their own account: ask another.")
-    return person
-
-
-def _named(name: str) -> User:
-    person = User.objects.filter(username=name.replace("\x00", "")).first()
-    if person is None:
-        raise NotFound("not_found", "Nobody has an account of that name.")
     return person
 
 

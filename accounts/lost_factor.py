@@ -13,9 +13,10 @@ from accounts.guard import Actor, Permission, require
 from accounts.mails import mailed
 from accounts.models import User
 from accounts.roles import EVERY_PRODUCT
+from accounts.selectors import person_named
 from accounts.services import record
 from accounts.session_rules import ended, sessions_of
-from controlplane.errors import BadInput, Conflict, Forbidden, NotFound
+from controlplane.errors import BadInput, Conflict, Forbidden
 
 KINDS = {"totp": "authenticator app", "webauthn": "security key", "recovery_codes": "codes"}
 
@@ -33,13 +34,11 @@ class Reset:
 def whose_factors(actor: Actor, name: str) -> tuple[User, list[Authenticator]]:
     """Somebody else's factors, for whoever may take them away."""
     require(actor, Permission.ADMINISTER, EVERY_PRODUCT)
-    person = User.objects.filter(username=name).first()
-    if person is None:
-        raise NotFound("not_found", "Nobody has an account of that name.")
+    person = person_named(name)
     if actor.user == person:
         said = "Your own factors are on the page of your account. If you lost them, ask another."
         raise Forbidden("own_factor", said)
-    return person, list(Authenticator.objects.filter(user=person).order_by("created_at"))
+    return person, _factors(person)
 
 
 def reset_factors(actor: Actor, name: str, reason: str) -> Reset:
@@ -55,8 +54,14 @@ def reset_factors(actor: Actor, name: str, reason: str) -> Reset:
     return Reset(person, removed, count, mailed(person.email, subject, template, said))
 
 
+def _factors(person: User) -> list[Authenticator]:
+    return list(Authenticator.objects.filter(user=person).order_by("created_at"))
+
+
 def _reset(actor: Actor, name: str, reason: str) -> tuple[User, list[str], int]:
-    person, factors = whose_factors(actor, name)
+    person, _ = whose_factors(actor, name)
+    User.objects.select_for_update().get(pk=person.pk)  # of two at once, one finds none left
+    factors = _factors(person)
     if not reason:
         raise BadInput("reason_missing", "Say how you know that it is them; it stays in the trail.")
     if not factors:

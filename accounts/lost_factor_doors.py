@@ -12,8 +12,10 @@ from rest_framework.views import APIView
 
 from accounts.forms import ReasonForm
 from accounts.guard import Permission, actor_of, page
+from accounts.idempotency import idempotent
 from accounts.lost_factor import KINDS, Reset, reset_factors, whose_factors
 from accounts.shapes import Why
+from controlplane.rest import taken
 from controlplane.web import HtmxRequest, render_page
 
 
@@ -26,11 +28,10 @@ class ResetOut(serializers.Serializer[Reset]):
 
 class FactorReset(APIView):
     @extend_schema(request=Why, responses=ResetOut)
+    @idempotent
     def post(self, request: Request, name: str) -> Response:
         """Take away a lost second factor of another person; their sessions end."""
-        wanted = Why(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        done = reset_factors(actor_of(request), name, wanted.validated_data["reason"])
+        done = reset_factors(actor_of(request), name, **taken(Why, request))
         return Response(ResetOut(done).data)
 
 

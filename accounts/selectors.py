@@ -3,8 +3,17 @@
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import Credential, Grant, Invitation
+from accounts.models import Credential, Grant, Invitation, User
 from accounts.roles import EVERY_PRODUCT
+from controlplane.errors import NotFound
+
+
+def person_named(name: str) -> User:
+    """Whoever has or had an account of that name. Raises NotFound."""
+    person = User.objects.filter(username=name).first()
+    if person is None:
+        raise NotFound("not_found", "Nobody has an account of that name.")
+    return person
 
 
 def grants_in(product_slug: str) -> QuerySet[Grant]:

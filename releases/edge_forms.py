@@ -4,6 +4,8 @@ from datetime import timedelta
 
 from django import forms
 
+from accounts.forms import ReasonForm
+
 OVERLAPS = [
     ("3600", "for another hour"),
     ("86400", "for another day"),
@@ -48,13 +50,7 @@ class RotateEdgeForm(forms.Form):
         return timedelta(seconds=int(self.cleaned_data["overlap_s"]))
 
 
-class EdgeReasonForm(forms.Form):
-    """A reason for what follows at once."""
-
-    reason = forms.CharField(max_length=400)
-
-
-class RetireEdgeForm(EdgeReasonForm):
+class RetireEdgeForm(ReasonForm):
     """What an edge holds, or may hold, is let go by saying so."""
 
     abandon = forms.BooleanField(

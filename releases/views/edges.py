@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.forms import ReasonForm
 from accounts.guard import Permission, may, page
 from controlplane.errors import Conflict
 from controlplane.web import HtmxRequest, render_page
@@ -15,7 +16,6 @@ from policies.models import Product
 from policies.selectors import product as product_by_slug
 from releases.edge_forms import (
     DeclareShareForm,
-    EdgeReasonForm,
     RegisterEdgeForm,
     RetireEdgeForm,
     RotateEdgeForm,
@@ -76,7 +76,7 @@ def rotate(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
 @page(Permission.ADMINISTER)
 @require_POST
 def revoke(request: HtmxRequest, slug: str, name: str) -> HttpResponse:
-    product, form = product_by_slug(slug), EdgeReasonForm(request.POST, auto_id=FOR_GOOD)
+    product, form = product_by_slug(slug), ReasonForm(request.POST, auto_id=FOR_GOOD)
     if not form.is_valid():
         return _edge(request, product, name, {"reason_form": form}, status=400)
     services.revoke_edge(request.actor, product_edge(product, name), **form.cleaned_data)
@@ -153,7 +153,7 @@ def _edge(
 
 
 def _forms(found: OneEdge) -> dict[str, Form]:
-    ending = RetireEdgeForm if found.left else EdgeReasonForm
+    ending = RetireEdgeForm if found.left else ReasonForm
     return {
         "rotate_form": RotateEdgeForm(initial={"credential": found.edge.credential_id}),
         "reason_form": ending(auto_id=FOR_GOOD),
