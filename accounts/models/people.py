@@ -1,6 +1,6 @@
 """People, their roles, and how they come in."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -12,9 +12,26 @@ from accounts.roles import EVERY_PRODUCT, PEOPLE, Role
 ROLE_CHOICES_OF_PEOPLE = [(role.value, role.label) for role in PEOPLE]
 
 
+class NameField(models.CharField):  # type: ignore[type-arg] # no generic where it runs
+    """A name in one spelling (NFKC), as signing in reads it: whoever writes it or looks it up."""
+
+    def get_prep_value(self, value: Any) -> Any:
+        return AbstractUser.normalize_username(super().get_prep_value(value))
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        value = self.get_prep_value(super().pre_save(model_instance, add))
+        setattr(model_instance, self.attname, value)
+        return value
+
+    def deconstruct(self) -> Any:
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs  # nothing else in the database
+
+
 class User(AbstractUser):
     """A person. What they may do is in their grants, never in `is_superuser`."""
 
+    username = NameField(**AbstractUser._meta.get_field("username").deconstruct()[3])
     display_name = models.CharField(max_length=120, blank=True)
 
     @property

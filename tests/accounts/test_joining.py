@@ -19,7 +19,7 @@ ACCESS = f"/products/{SLUG}/access/"
 
 def invited(cast: Cast) -> str:
     cast.browser("ben").post(f"{ACCESS}invite", {"email": "kim@example.org", "role": "sre"})
-    found = re.search(r"http://testserver(/invitations/\S+)", str(mail.outbox[0].body))
+    found = re.search(r"http://testserver(/invitations/\S+)", str(mail.outbox[-1].body))
     assert found
     return found[1]
 
@@ -40,6 +40,38 @@ def test_somebody_who_is_here_already_accepts_with_one_button(cast: Cast) -> Non
     assert not may(cast.actor("sam"), Permission.VIEW, SLUG)
     cast.browser("sam").post(link)
     assert may(cast.actor("sam"), Permission.ROLLBACK, SLUG)
+
+
+#: `fi` as one letter, wide letters, and a letter with its accent apart.
+SPELLINGS = [("ﬁona", "fiona"), ("ｋｉｍ", "kim"), ("Jose\u0301", "José")]
+
+
+@pytest.mark.parametrize(("typed", "name"), SPELLINGS)
+def test_a_name_is_one_in_every_spelling_and_has_one_account(
+    cast: Cast, typed: str, name: str
+) -> None:
+    joining = {"display_name": "", "password": "a-long-enough-one"}
+    assert Client().post(invited(cast), joining | {"username": typed}).status_code == 302
+    made = User.objects.get(username=typed)
+    assert (made.username, made.check_password(joining["password"])) == (name, True)
+    for spelling in (typed, name):
+        signing_in = {"username": spelling, "password": joining["password"]}
+        assert Client().post("/login", signing_in).status_code == 302
+        again = Client().post(invited(cast), joining | {"username": spelling})
+        assert f"{name} is taken" in again.content.decode()
+        given = {"username": spelling, "role": "auditor"}
+        answer = cast.browser("ben").post(
+            f"/api/v1/products/{SLUG}/roles", given, "application/json"
+        )
+        assert answer.json()["username"] == name
+    assert User.objects.filter(password=made.password).count() == 1
+
+
+def test_a_name_that_grows_too_long_when_it_is_written_out_joins_nobody(cast: Cast) -> None:
+    typed = {"username": "ﷺ" * 20, "password": "a-long-enough-one"}
+    answer = Client().post(invited(cast), typed)
+    assert "at most 150 characters" in answer.content.decode()
+    assert Invitation.objects.get().accepted_at is None
 
 
 INVITATIONS = f"/api/v1/products/{SLUG}/invitations"
