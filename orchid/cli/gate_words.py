@@ -28,17 +28,22 @@ GATES = {
     "violations": Said("Violations"),
 }
 MOST_PLACES = 18
+#: As the engine writes it before a signed figure; its module would load numpy for every verdict.
+ACCEPTED = "accepted:"
 
 
 def gate_name(metric: str) -> str:
-    return GATES[metric].name if metric in GATES else metric.replace("_", " ")
+    """`Utility index`; what approvers signed of it is told apart from the gate."""
+    plain = metric.removeprefix(ACCEPTED)
+    name = GATES[plain].name if plain in GATES else plain.replace("_", " ")
+    return name if plain == metric else f"{name}, as accepted"
 
 
 def with_names(sentence: str) -> str:
     """A reason as it is stored, with each gate by its name."""
     for metric, said in GATES.items():
         sentence = sentence.replace(metric, said.name)
-    return sentence
+    return sentence.replace(ACCEPTED, "What was accepted of ")
 
 
 def figure(metric: str, text: str | None, beside: str | None = None) -> str:
@@ -71,14 +76,15 @@ def interval(metric: str, low: float | None, high: float | None) -> str:
     """Of shares and scores from 0 to 1; latency is judged as the share within its bound."""
     if low is None and high is None:
         return ""
-    plain = metric not in GATES or metric in ("cost_per_success_usd", "violations", "utility")
+    judged = metric.removeprefix(ACCEPTED)
+    plain = judged not in GATES or judged in ("cost_per_success_usd", "violations", "utility")
     factor, unit = (1, "") if plain else (100, " %")
     ends = ("?" if end is None else f"{end * factor:,.4g}" for end in (low, high))
     return f"{' to '.join(ends)}{unit}"
 
 
 def _said(metric: str) -> Said:
-    return GATES.get(metric) or Said(metric, 4)
+    return GATES.get(metric.removeprefix(ACCEPTED)) or Said(metric, 4)
 
 
 def _digits(number: Decimal, limit: Decimal | None, places: int) -> str:

@@ -92,7 +92,7 @@ def main() -> None:
     """Run, and leave with a documented exit code; a wrong call is an error, never a verdict."""
     output = sys.stdout
     try:
-        code = orchid(standalone_mode=False)
+        code = orchid(prog_name="orchid", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(ERROR)

@@ -18,11 +18,11 @@ class NewRollback(serializers.Serializer[Any]):
     product = serializers.SlugField(required=False)
     reason = serializers.CharField(max_length=5000)
     to = serializers.IntegerField(min_value=1, required=False, default=None)
-    leaves = serializers.CharField(max_length=80, required=False, default="")
+    leaves = serializers.CharField(max_length=80, required=False, allow_blank=True, default="")
 
 
 class NewDrill(serializers.Serializer[Any]):
-    reason = serializers.CharField(max_length=5000, required=False, default="")
+    reason = serializers.CharField(max_length=5000, required=False, allow_blank=True, default="")
 
 
 class NewPoolRelease(serializers.Serializer[Any]):

@@ -12,6 +12,7 @@ import pytest
 from orchid.cli import check as command
 from orchid.cli.check import answer_text, gates_text, judged
 from orchid.cli.client import Api
+from orchid.engine.verdict.accepted import PREFIX
 
 GATE = {
     "metric": "attainment",
@@ -237,6 +238,23 @@ def test_a_gate_of_a_later_version_is_shown_as_it_came() -> None:
     row = gates_text([gate(metric="queue_dwell_ms", value="12.5", bound="20", margin="7.5")], None)
     assert "queue dwell ms" in row
     assert "<= 20" in row
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "limit", "parts"),
+    [
+        ("utility", "0.91", "0.9", ("Utility index, as accepted", ">= 0.9")),
+        ("attainment", "0.99", "0.98", ("Attainment, as accepted", "99 %", ">= 98 %", "+1 points")),
+        ("completion_p95_ms", "380", "1040", ("Completion p95, as accepted", "<= 1,040 ms")),
+        ("cost_per_success_usd", "0.00023", "0.00024", ("$0.00023", "<= $0.00024")),
+    ],
+)
+def test_an_accepted_figure_is_written_as_its_gate_is(
+    metric: str, value: str, limit: str, parts: tuple[str, ...]
+) -> None:
+    signed = gate(metric=f"{PREFIX}{metric}", value=value, bound=limit, margin="0.01")
+    row = gates_text([signed], None)
+    assert all(part in row for part in parts)
 
 
 def test_json_leaves_numbers_as_they_are(

@@ -128,6 +128,15 @@ def test_a_rehearsal_never_passes_for_a_bundle_nor_a_bundle_for_a_rehearsal(
     assert other.value.code == "other_product"
 
 
+@pytest.mark.parametrize("asked", [{}, {"reason": ""}, {"reason": "before the weekend"}])
+def test_a_rehearsal_needs_no_reason(
+    client: Client, rolling: Product, asked: dict[str, str]
+) -> None:
+    client.force_login(User.objects.get(username="dee"))
+    path = f"/api/v1/products/{SLUG}/drills"
+    assert client.post(path, asked, content_type="application/json").status_code == 201
+
+
 def test_the_page_and_the_api_tell_how_long_it_took(client: Client, rolling: Product) -> None:
     client.force_login(User.objects.get(username="dee"))
     begun = client.post(f"/api/v1/products/{SLUG}/drills", {}, content_type="application/json")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchid.cli.client import Json
+from orchid.cli.gate_words import with_names
 from orchid.cli.output import short, table
 
 NEXT = {
@@ -96,6 +97,11 @@ def _rollout(found: Json) -> Iterator[str]:
 
 def _conditions(conditions: list[Json]) -> list[tuple[object, ...]]:
     return [
-        (one["said"] or one["name"], "yes" if one["met"] else "no", one["now"], one["asked"])
+        (
+            with_names(one["said"]) or one["name"],
+            "yes" if one["met"] else "no",
+            one["now"],
+            one["asked"],
+        )
         for one in conditions
     ]
