@@ -119,9 +119,9 @@ def test_a_round_that_ended_early_is_told_to_the_author_alone(
 def test_a_rollout_that_is_paused_is_told_each_time_that_it_is(reachable: Product) -> None:
     rollout = published(reachable)
     assert told_of(reachable, ":paused") == {}
-    pause(actor("dee"), rollout, "the pager rings")
+    pause(actor("dee"), rollout, "The pager rings.")
     ((words, people),) = told_of(reachable, ":paused").items()
-    assert "the pager rings" in words
+    assert "The pager rings. It stands" in words
     assert people == {"ben", "cho", "dee"}
     rollout.refresh_from_db()
     resume(actor("dee"), rollout, "quiet again")

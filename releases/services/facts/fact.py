@@ -33,5 +33,10 @@ def those_who(product: Product, permission: Permission) -> Iterator[User]:
             yield user
 
 
+def said(text: str) -> str:
+    """Words of somebody, for a sentence that ends behind them."""
+    return text.strip().rstrip(".")
+
+
 def others(asked: Iterator[User], but: int) -> Iterator[User]:
     return (user for user in asked if user.pk != but)

@@ -11,7 +11,7 @@ from accounts.roles import Permission
 from policies.models import Product
 from releases.models import Override, Proposal, SecondLook
 from releases.selectors.review import review
-from releases.services.facts.fact import Fact, others, those_who
+from releases.services.facts.fact import Fact, others, said, those_who
 from releases.services.second_look import why_not_look
 from releases.services.waiting import is_missed
 from releases.states import (
@@ -90,7 +90,7 @@ def _returned(product: Product, now: datetime) -> Iterator[Fact]:
             NoticeKind.WAITS,
             f"proposal:{row.pk}:{row.round}:returned",
             f"{row.title}: round {row.round - 1} of its review is over",
-            f"{row.returned_why}. Its votes are void. {then}",
+            f"{said(row.returned_why)}. Its votes are void. {then}",
             _page(row),
             now,
             _authors(row),
@@ -130,8 +130,8 @@ def _overdue(product: Product) -> Iterator[Fact]:
             NoticeKind.WAITS,
             f"second_look:{row.pk}:overdue",
             f"{row.get_kind_display()}: its second look is overdue",
-            f"{row.actor} acted alone: {row.reason}. Until somebody looks at it, nothing else is "
-            "published.",
+            f"{row.actor} acted alone: {said(row.reason)}. Until somebody looks at it, nothing "
+            "else is published.",
             reverse("releases:second-looks", args=[product.slug]),
             row.due_at,
             _lookers(those_who(product, Permission.APPROVE), row),

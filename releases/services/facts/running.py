@@ -14,7 +14,7 @@ from gates.states import VerdictState
 from policies.models import Product
 from releases.models import Alarm, Publication, Rollout
 from releases.selectors.progress import progress
-from releases.services.facts.fact import Fact, those_who
+from releases.services.facts.fact import Fact, said, those_who
 from releases.services.quorum import why_not_vote
 from releases.services.stage import asked_role
 from releases.states import NoticeKind, PublicationKind, RolloutState
@@ -70,8 +70,8 @@ def _paused(product: Product, now: datetime) -> Iterator[Fact]:
             NoticeKind.WAITS,
             f"rollout:{row.pk}:{row.version}:paused",
             f"The rollout of publication {row.publication.number} is paused",
-            f"{row.proposal.title}: {row.reason}. It stands at stage {row.stage_index + 1} until "
-            "somebody resumes it or rolls it back.",
+            f"{row.proposal.title}: {said(row.reason)}. It stands at stage {row.stage_index + 1} "
+            "until somebody resumes it or rolls it back.",
             reverse("releases:rollout", args=[product.slug]),
             now,
             those_who(product, Permission.PUBLISH),
@@ -100,12 +100,11 @@ def _breaches(product: Product, since: datetime) -> Iterator[Fact]:
 
 def _breach_words(row: Evaluation) -> str:
     """What failed, of which generation, and what follows from it."""
-    said = "; ".join(row.reasons[:NAMED]) or "a gate failed"
+    reasons = "; ".join(said(one) for one in row.reasons[:NAMED]) or "a gate failed"
     if row.window.live_from is None:
-        return f"Its {row.window.cohort}: {said}. What follows: {row.why}."
-    return (
-        f"What is live: {said}. It changes by a person alone: roll back, or publish what mends it."
-    )
+        return f"Its {row.window.cohort}: {reasons}. What follows: {row.why}."
+    then = "It changes by a person alone: roll back, or publish what mends it."
+    return f"What is live: {reasons}. {then}"
 
 
 def _rollbacks(product: Product, since: datetime) -> Iterator[Fact]:
