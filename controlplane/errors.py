@@ -139,14 +139,15 @@ def is_machine(request: HttpRequest) -> bool:
     return request.path.startswith(MACHINES)
 
 
-def respond(request: HttpRequest, problem: Problem) -> HttpResponse:
-    """The problem in the form that suits who asked."""
+def respond(request: HttpRequest, problem: Problem, *, alone: bool = False) -> HttpResponse:
+    """The problem in the form that suits who asked; people get a page that stands `alone` where
+    the common one, which asks the database, may fail too."""
     if is_machine(request):
         body = problem_body(problem, request.path)
         return JsonResponse(
             body, status=problem.status, content_type=PROBLEM_JSON, headers=problem.headers
         )
-    if isinstance(problem, Unavailable):
+    if alone or isinstance(problem, Unavailable):
         return standing_alone(problem)
     htmx = bool(getattr(request, "htmx", False))
     template = "components/_problem.html" if htmx else "error.html"

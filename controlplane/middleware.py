@@ -39,10 +39,6 @@ class RequestIdentity:
         return response
 
 
-def _page(_: HttpRequest, problem: errors.Problem) -> HttpResponse:
-    return errors.standing_alone(problem)
-
-
 class SoundAddress:
     """Refuse a NUL in an address or a cookie: nothing of ours has one, and the database takes none.
 
@@ -59,7 +55,7 @@ class SoundAddress:
             problem = errors.BadInput(
                 "bad_address", "An address holds no NUL character, nor does a cookie."
             )
-            return (errors.respond if errors.is_machine(request) else _page)(request, problem)
+            return errors.respond(request, problem, alone=True)
         return self.get_response(request)
 
 

@@ -12,9 +12,7 @@ from controlplane.errors import (
     Problem,
     Unavailable,
     from_exception,
-    is_machine,
     respond,
-    standing_alone,
 )
 
 logger = logging.getLogger(__name__)
@@ -26,7 +24,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         "bad_request",
         "Its address, its encoding or its fields can't be read. Go back, reload and send it again.",
     )
-    return respond(request, problem) if is_machine(request) else standing_alone(problem)
+    return respond(request, problem, alone=True)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -54,4 +52,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
     problem = Problem(
         "internal", "It has been written down. Nothing you sent was half done: try again."
     )
-    return respond(request, problem) if is_machine(request) else standing_alone(problem)
+    return respond(request, problem, alone=True)
