@@ -9,9 +9,9 @@ from typing import Any
 import click
 import httpx
 
+from orchid.cli.address import address
 from orchid.cli.session import sent_by, session_of
 
-DEFAULT_URL = "http://127.0.0.1:8470"
 TRIES, PAUSE_S, TIMEOUT_S = 3, 0.5, 30.0
 #: A delivery that is to come again later waits so long in all, and so long at once.
 PATIENCE_S, LONGEST_PAUSE_S = 600.0, 60.0
@@ -114,11 +114,6 @@ def asked_to_wait(response: httpx.Response) -> float | None:
     except ValueError:
         said = 1.0
     return min(max(said, PAUSE_S), LONGEST_PAUSE_S)
-
-
-def address() -> str:
-    """Where the control plane is."""
-    return os.environ.get("ORCHID_URL", DEFAULT_URL).rstrip("/")
 
 
 def _who(url: str) -> tuple[dict[str, str], dict[str, str]]:

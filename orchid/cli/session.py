@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import httpx
 
+from orchid.cli.address import address
 from orchid.cli.output import written
 
 CSRF, SESSION = "csrftoken", "sessionid"
@@ -32,8 +33,6 @@ def sign_in(name: str) -> None:
     Asks for the password, and for a code where the account has a second factor. The session ends
     as one in a browser does, and what moves traffic asks to sign in again after half an hour.
     """
-    from orchid.cli.client import address
-
     url = address()
     with httpx.Client(base_url=url, timeout=30.0, headers=TOLD) as client:
         try:
@@ -49,8 +48,6 @@ def sign_in(name: str) -> None:
 @click.command("sign-out")
 def sign_out() -> None:
     """End the session of `orchid sign-in`, here and at the control plane."""
-    from orchid.cli.client import address
-
     url, kept = address(), _kept()
     cookies = kept.pop(url, None)
     _keep(kept)
