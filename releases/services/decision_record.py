@@ -42,27 +42,33 @@ def edit(
         fresh = Proposal.objects.select_related("product", "generation").get(pk=proposal.pk)
         found = record_of(fresh)
         _refuse(found, expected_revision)
-        facts = {section.key: section.generated for section in found.sections}
-        own = _own(texts, facts)
-        before = dict(found.revisions[-1].texts) if found.revisions else {}
-        if own == before:
-            raise Conflict("nothing_changes", "The record says this already.")
-        row = _append(fresh, found.number + 1, own, facts, actor.name, now or timezone.now())
-        changed = sorted(key for key in {*own, *before} if own.get(key) != before.get(key))
-        audit(
-            actor,
-            "record.edited",
-            product=fresh.product.slug,
-            obj=("proposal", fresh.pk),
-            before=digest_of_sections({s.key: s.text for s in found.sections}),
-            after=digest_of_sections(facts | own),
-            data={"revision": row.number, "sections": changed},
-        )
+        _write(actor, fresh, found, texts, now or timezone.now())
         if actor.owner is not None:
             Contributor.objects.get_or_create(proposal=fresh, user=actor.owner, part=Part.RECORDER)
         reopen_if_moved(fresh)
         fresh.refresh_from_db()
     return record_of(fresh)
+
+
+def _write(
+    actor: Actor, proposal: Proposal, found: Record, texts: Mapping[str, str], now: datetime
+) -> None:
+    facts = {section.key: section.generated for section in found.sections}
+    own = _own(texts, facts)
+    before = dict(found.revisions[-1].texts) if found.revisions else {}
+    if own == before:
+        raise Conflict("nothing_changes", "The record says this already.")
+    row = _append(proposal, found.number + 1, own, facts, actor.name, now)
+    changed = sorted(key for key in {*own, *before} if own.get(key) != before.get(key))
+    audit(
+        actor,
+        "record.edited",
+        product=proposal.product.slug,
+        obj=("proposal", proposal.pk),
+        before=digest_of_sections({s.key: s.text for s in found.sections}),
+        after=digest_of_sections(facts | own),
+        data={"revision": row.number, "sections": changed},
+    )
 
 
 def fix_published(proposal: Proposal, actor: Actor, now: datetime) -> None:
