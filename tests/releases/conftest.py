@@ -7,7 +7,9 @@ from pytest_django import Settings
 
 from accounts.models import User
 from policies.models import Product
-from tests.releases.releases_cast import cast, live_product
+from releases.models import Edge
+from releases.services.issue import latest
+from tests.releases.releases_cast import cast, edge, live_product, says
 
 
 @pytest.fixture(autouse=True)
@@ -24,3 +26,11 @@ def people(db: None) -> dict[str, User]:
 @pytest.fixture
 def product(people: dict[str, User]) -> Product:
     return live_product()
+
+
+@pytest.fixture
+def gateway(product: Product) -> Edge:
+    """The one edge of the product, which runs what is live."""
+    found = edge(product, "edge-1")
+    says(found, latest(product))
+    return found

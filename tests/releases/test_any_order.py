@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import pytest
 from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
@@ -25,7 +24,7 @@ from releases.services import rollout as moves
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
-from tests.releases.releases_cast import actor, edge, judged, published, says
+from tests.releases.releases_cast import actor, judged, published, says
 
 HOLD = timedelta(seconds=20)
 STAGES = [{"canary": part, "hold": "20s"} for part in (0.1, 0.5, 1.0)]
@@ -164,13 +163,6 @@ def row_hold(row: Rollout) -> datetime:
 def course(product: Product, gateway: Edge) -> Course:
     rollout = published(product, stages=STAGES, on_breach="rollback")
     return Course(product, gateway, rollout, timezone.now())
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    made = edge(product, "edge-1")
-    says(made, latest(product))
-    return made
 
 
 # Cases 8 and 34

@@ -15,7 +15,7 @@ from releases.models import Edge, Rollout
 from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from tests.releases.desk import Desk
-from tests.releases.releases_cast import actor, edge, published, says
+from tests.releases.releases_cast import actor, published
 from tests.releases.stage_cast import activated, fresh, passes, served
 from tests.releases.test_stage_conditions import rehearsed
 
@@ -83,13 +83,6 @@ OF_OBSERVE = [
         "10.0 % at most",
     ),
 ]
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    made = edge(product, "edge-1")
-    says(made, latest(product))
-    return made
 
 
 def ago(minutes: float) -> datetime:

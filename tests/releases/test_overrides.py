@@ -22,20 +22,12 @@ from releases.lifecycle import OVERRIDE_MOVES, Move, land
 from releases.models import Edge, Override, Rollout
 from releases.selectors.overrides import Standing, behind_what_is_live
 from releases.services import override
-from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from releases.states import OverrideState
 from tests.releases.desk import Desk
-from tests.releases.releases_cast import SLUG, actor, edge, judged, later, published, says
+from tests.releases.releases_cast import SLUG, actor, judged, later, published, says
 
 STAGES = [{"canary": 0.1, "hold": "20s"}, {"canary": 1.0, "hold": "20s"}]
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    found = edge(product, "edge-1")
-    says(found, latest(product))
-    return found
 
 
 @pytest.fixture

@@ -9,24 +9,16 @@ from django.utils import timezone
 from policies.models import Product
 from releases.models import Edge, PoolRelease, Proposal, Rollout
 from releases.services.binding import bound_digest
-from releases.services.issue import latest
 from releases.services.publish import publish
 from releases.services.review import vote
 from releases.services.rollback import roll_back
 from releases.services.rollout import advance
 from releases.states import Choice
-from tests.releases.releases_cast import actor, approved, edge, in_review, says
+from tests.releases.releases_cast import actor, approved, in_review
 from tests.releases.stage_cast import fresh, passes, staged
 
 #: Of each move, its own transaction included; one more needs a reason.
 PUBLISH, ROLL_BACK, ADVANCE = 34, 19, 27
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    found = edge(product, "edge-1")
-    says(found, latest(product))
-    return found
 
 
 @pytest.fixture

@@ -12,14 +12,7 @@ from releases.selectors.card import review_card
 from releases.services.drill import start_drill
 from releases.services.issue import latest
 from releases.services.rollback import roll_back
-from tests.releases.releases_cast import actor, approved, document, edge, in_review, published, says
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    found = edge(product, "edge-1")
-    says(found, latest(product))
-    return found
+from tests.releases.releases_cast import actor, approved, document, in_review, published, says
 
 
 @pytest.fixture

@@ -31,13 +31,6 @@ STAGES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    found = edge(product, "edge-1")
-    says(found, latest(product))
-    return found
-
-
 def at_stage_one(product: Product, gateway: Edge, **changes: Any) -> Rollout:
     """Published in stages, activated, its clock running."""
     rollout = published(product, stages=STAGES, **changes)

@@ -16,10 +16,9 @@ from releases.models import Edge, Publication, Rollout
 from releases.selectors.exposure import exposure
 from releases.selectors.progress.condition import Condition
 from releases.services import rollout as moves
-from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from releases.services.stage import hold_back, let_go
-from tests.releases.releases_cast import actor, edge, says
+from tests.releases.releases_cast import actor
 from tests.releases.stage_cast import (
     APART,
     EXTRACTION,
@@ -41,13 +40,6 @@ STAGES: list[dict[str, Any]] = [
     {"canary": 1.0, "hold": "20s"},
 ]
 ALL_PASS = dict.fromkeys(("whole", "assistant_standard", "assistant_premium", "extraction"), "pass")
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    made = edge(product, "edge-1")
-    says(made, latest(product))
-    return made
 
 
 def rolling(product: Product, gateway: Edge, **changes: Any) -> Rollout:

@@ -24,7 +24,7 @@ from releases.services.issue import latest
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
 from releases.services.stage import approve_stage
-from tests.releases.releases_cast import actor, edge, published, says
+from tests.releases.releases_cast import actor, published
 from tests.releases.stage_cast import (
     activated,
     candidate_window,
@@ -47,13 +47,6 @@ def told(client: Client, rollout: Rollout) -> set[tuple[str, str]]:
     client.force_login(User.objects.get(username="eve"))
     lanes = client.get(f"/api/v1/rollouts/{rollout.pk}").json()["segments"]
     return {(one["name"], one["of"]) for lane in lanes for one in lane["conditions"]}
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    found = edge(product, "edge-1")
-    says(found, latest(product))
-    return found
 
 
 # Case 1

@@ -13,19 +13,11 @@ from policies.models import Product
 from releases.keys import public_keys
 from releases.models import Edge, EdgeSeen
 from releases.services import rollout as moves
-from releases.services.issue import latest
 from releases.services.reconcile import reconcile
-from tests.releases.releases_cast import actor, edge, says
+from tests.releases.releases_cast import actor
 from tests.releases.stage_cast import found, fresh, served, staged, waits
 
 CANARY: dict[str, Any] = {"canary": 1.0, "hold": "20s"}
-
-
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    made = edge(product, "edge-1")
-    says(made, latest(product))
-    return made
 
 
 def test_observe_goes_on_once_every_account_knows_a_request_by_its_id(

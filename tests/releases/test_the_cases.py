@@ -26,13 +26,6 @@ STAGES: list[dict[str, Any]] = [
 DEARER = {"full": {"input_usd_per_million": "2.50", "output_usd_per_million": "10"}}
 
 
-@pytest.fixture
-def gateway(product: Product) -> Edge:
-    found = edge(product, "edge-1")
-    says(found, latest(product))
-    return found
-
-
 def with_deadline(given: dict[str, Any], deadline_ms: int) -> dict[str, Any]:
     return {**given, "contract": {**given["contract"], "deadline_ms": deadline_ms}}
 
