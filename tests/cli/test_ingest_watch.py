@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from orchid.cli.client import Api
 from orchid.cli.ingest.memory import Memory
 from orchid.cli.ingest.origin import Origin
 from orchid.cli.ingest.watch import Watcher
+from orchid.cli.stop import Stop
 from orchid.formats import triton_trace
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,7 @@ def watcher(
     monkeypatch.setenv("ORCHID_TOKEN", "orc_ci_example")
 
     def start() -> Watcher:
-        stop = threading.Event()
+        stop = Stop()
         api = Api(httpx.MockTransport(inbox.answer), pause=lambda _: None)
         memory = Memory.of(server.parent, "here", tmp_path / "note.json")
         return Watcher(api, server.parent, Origin(product="p"), memory, stop, said.append)
@@ -236,6 +236,9 @@ def test_a_signal_ends_it_cleanly(server: Path, tmp_path: Path, how: signal.Sign
     assert process.stderr is not None
     assert "Watching" in process.stderr.readline()
     process.send_signal(how)
-    _, rest = process.communicate(timeout=30)
+    try:
+        _, rest = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert "Stopped. 0 parts delivered" in rest
     assert process.returncode == 0

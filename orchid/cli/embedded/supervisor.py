@@ -6,7 +6,6 @@ looking at each child five times a second costs nothing.
 
 import json
 import os
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from orchid.cli.embedded.logs import Follower, last_lines, rotate
 from orchid.cli.embedded.process import Child, Process, ask, end, finish, spawn, sweep
+from orchid.cli.stop import Stop
 
 LOOK_EVERY_S = 0.2
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
@@ -49,7 +49,7 @@ class Supervisor:
 
     var: Path
     say: Callable[[str], None]
-    stop: threading.Event
+    stop: Stop
     url: str = ""
     follower: Follower | None = None
     running: list[Running] = field(default_factory=list)

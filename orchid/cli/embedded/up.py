@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 from collections.abc import Callable
 
 from orchid.cli.embedded import database, lock
@@ -10,6 +9,7 @@ from orchid.cli.embedded.logs import Follower
 from orchid.cli.embedded.machine import CHECKOUT, DEMO_POOLS, DEMO_PRODUCT, Machine
 from orchid.cli.embedded.supervisor import StartError, StopAsked, Supervisor
 from orchid.cli.embedded.welcome import welcome
+from orchid.cli.stop import Stop
 
 Say = Callable[[str], None]
 
@@ -23,7 +23,9 @@ def run(machine: Machine, say: Say, *, verbose: bool) -> None:
     check(machine)
     machine.var.mkdir(parents=True, exist_ok=True)
     with lock.held(machine.var):
-        stop = stop_at_signals()
+        stop = Stop()
+        # Ctrl-C, a polite kill, a closed terminal.
+        stop.at(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         follower = Follower(say) if verbose else None
         supervisor = Supervisor(machine.var, say, stop, machine.url, follower)
         try:
@@ -50,14 +52,6 @@ def check(machine: Machine) -> None:
             " owns the tables (orchid_owner), the product as one that does not (orchid_app):"
             " set both."
         )
-
-
-def stop_at_signals() -> threading.Event:
-    """An event that Ctrl-C, a polite kill and a closed terminal set."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: stop.set())
-    return stop
 
 
 def start(machine: Machine, supervisor: Supervisor) -> None:

@@ -1,7 +1,6 @@
 """`orchid ingest watch`: a folder of trace files, delivered as they are written."""
 
 import signal
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from orchid.cli.ingest.memory import Memory
 from orchid.cli.ingest.origin import Origin, origin_of, origin_options
 from orchid.cli.ingest.parts import objects
 from orchid.cli.ingest.runs import Followed, folders, follow
+from orchid.cli.stop import Stop
 
 #: Deliveries whose outcome is still asked for; a worker that is away shall not fill our memory.
 MOST_OPEN = 1000
@@ -55,7 +55,7 @@ def watch(
     Each folder is one run of a server until its files are written over: then it is the next run.
     Stop it with Ctrl-C; started again it goes on where it was.
     """
-    stop = threading.Event()
+    stop = Stop()
     api, where = Api(pause=stop.wait), origin_of(anchor_here=anchor, server_run=None, **origin)
     memory = Memory.of(folder, f"{api.url}\n{where.product}", state)
     watcher = Watcher(api, folder, where, memory, stop)
@@ -63,8 +63,7 @@ def watch(
         watcher.look()
         watcher.ask()
         raise SystemExit(3 if watcher.failed else 0)
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: stop.set())
+    stop.at(signal.SIGINT, signal.SIGTERM)
     watcher.say(f"Watching {folder}, every {every:g} s. Ctrl-C stops.")
     while not stop.is_set():
         watcher.look()
@@ -82,7 +81,7 @@ class Watcher:
         root: Path,
         origin: Origin,
         memory: Memory,
-        stop: threading.Event,
+        stop: Stop,
         say: Callable[[str], None] = lambda line: click.echo(line, err=True),
     ) -> None:
         self.api, self.root, self.origin = api, root, origin

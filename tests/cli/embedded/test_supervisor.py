@@ -17,6 +17,7 @@ from orchid.cli.embedded.logs import Follower
 from orchid.cli.embedded.postgres import wait_until
 from orchid.cli.embedded.process import Child
 from orchid.cli.embedded.supervisor import StartError, StopAsked, Supervisor
+from orchid.cli.stop import Stop
 from tests.cli.embedded.parent import parent_process
 
 SLEEPER = "import signal, sys; print('up', flush=True); signal.pause()"
@@ -45,7 +46,7 @@ def said() -> list[str]:
 
 @pytest.fixture
 def supervisor(tmp_path: Path, said: list[str]) -> Iterator[Supervisor]:
-    made = Supervisor(tmp_path, said.append, threading.Event(), "http://127.0.0.1:1")
+    made = Supervisor(tmp_path, said.append, Stop(), "http://127.0.0.1:1")
     yield made
     made.stop_all()
 
@@ -171,14 +172,15 @@ def test_a_stop_asked_for_while_something_starts_is_heard(supervisor: Supervisor
 
 
 PARENT = f"""
-import sys, threading
+import sys
 from pathlib import Path
 from orchid.cli.embedded import lock
 from orchid.cli.embedded.process import Child
 from orchid.cli.embedded.supervisor import Supervisor
+from orchid.cli.stop import Stop
 var = Path(sys.argv[1])
 with lock.held(var):
-    supervisor = Supervisor(var, lambda line: None, threading.Event())
+    supervisor = Supervisor(var, lambda line: None, Stop())
     supervisor.start(*(Child(name, [sys.executable, "-c", {SLEEPER!r}]) for name in "ab"))
     print("ready", flush=True)
     supervisor.watch()
