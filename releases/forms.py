@@ -5,8 +5,17 @@ from typing import Any
 from django import forms
 
 from ingest.states import DIFFERING, ShadowMode
-from releases.services.cap import LIMITS
 from releases.states import Choice, NoticeKind, ShadowNear
+
+#: What a cap may bound, as the page says it.
+CAPPED = (
+    ("max_teu", "TEU"),
+    ("max_output_tokens", "output tokens"),
+    ("max_live_token_ms", "live-token milliseconds"),
+    ("max_external_calls", "external calls"),
+    ("max_usd", "dollars"),
+)
+WINDOWS = ("10s", "1m", "15m", "1h", "1d")
 
 
 class ProposeForm(forms.Form):
@@ -81,7 +90,12 @@ class ReleaseForm(ReasonForm):
 class WebhookForm(forms.Form):
     """An address and what it is told of."""
 
-    url = forms.CharField(label="Address", max_length=500, widget=forms.URLInput)
+    url = forms.CharField(
+        label="Address",
+        max_length=500,
+        widget=forms.URLInput,
+        help_text="Begins with https:// and can be reached from here.",
+    )
     kinds = forms.MultipleChoiceField(
         label="It is told of",
         choices=NoticeKind.choices,
@@ -137,11 +151,23 @@ class EmergencyForm(MoveForm):
 class CapForm(forms.Form):
     """A tighter budget of one tenant, and what the emergency is."""
 
-    tenant = forms.CharField(max_length=80)
-    window = forms.CharField(max_length=12)
-    limit = forms.ChoiceField(choices=[(name, name) for name in LIMITS])
-    amount = forms.DecimalField(min_value=0, max_digits=18, decimal_places=6)
-    reason = forms.CharField(max_length=5000)
+    tenant = forms.CharField(
+        max_length=80,
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"}),
+    )
+    limit = forms.ChoiceField(label="At most", choices=CAPPED)
+    amount = forms.DecimalField(
+        min_value=0,
+        max_digits=18,
+        decimal_places=6,
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+    )
+    window = forms.CharField(
+        label="In", max_length=12, widget=forms.Select(choices=[(one, one) for one in WINDOWS])
+    )
+    reason = forms.CharField(
+        label="What is the emergency?", max_length=5000, widget=forms.Textarea(attrs={"rows": 2})
+    )
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}

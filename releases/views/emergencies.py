@@ -26,6 +26,10 @@ from releases.views.proposals import found
 @require_safe
 def emergency(request: HtmxRequest, slug: str) -> HttpResponse:
     """Cap one tenant, or read what an open proposal changes and publish it at once."""
+    return _page(request, slug, CapForm(auto_id="cap-%s"))
+
+
+def _page(request: HtmxRequest, slug: str, form: CapForm, status: int = 200) -> HttpResponse:
     product = product_by_slug(slug)
     proposals = Proposal.objects.filter(product=product, state__in=OPEN_PROPOSALS)
     proposals = proposals.select_related("generation", "product")
@@ -33,13 +37,14 @@ def emergency(request: HtmxRequest, slug: str) -> HttpResponse:
     row = next((one for one in proposals if str(one.pk) == chosen), None)
     context = {
         "product": product,
+        "form": form,
         "current": current,
         "proposals": proposals,
         "rollout": Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).first(),
         "proposal": row,
         "urgent": urgent(row, current) if row and current else None,
     }
-    return render(request, "releases/emergency.html", context)
+    return render(request, "releases/emergency.html", context, status=status)
 
 
 @page(Permission.EMERGENCY, step_up=True)
@@ -60,8 +65,11 @@ def publish_now(request: HtmxRequest, slug: str) -> HttpResponse:
 @page(Permission.EMERGENCY, step_up=True)
 @require_POST
 def cap(request: HtmxRequest, slug: str) -> HttpResponse:
-    form = CapForm(request.POST)
-    data = checked(form)
+    """Refused, it shows what was typed again: nobody types it twice at night."""
+    form = CapForm(request.POST, auto_id="cap-%s")
+    if not form.is_valid():
+        return _page(request, slug, form, status=400)
+    data = form.cleaned_data
     cap_tenant(
         request.actor,
         product_by_slug(slug),

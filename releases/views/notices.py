@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.guard import Permission, may, page, require
+from controlplane.errors import BadInput
 from policies.models import Product
 from policies.selectors import product as product_by_slug
 from releases.forms import WebhookForm
@@ -48,7 +49,11 @@ def send_again(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 def _added(request: HttpRequest, product: Product, form: WebhookForm) -> HttpResponse:
     actor, data = request.actor, form.cleaned_data  # type: ignore[attr-defined]
-    row, secret = create_webhook(actor, product, data["url"], data["kinds"])
+    try:
+        row, secret = create_webhook(actor, product, data["url"], data["kinds"])
+    except BadInput as refused:
+        form.add_error("url", refused.detail)
+        return _page(request, product, {"form": form}, status=400)
     return _page(request, product, {"form": WebhookForm(), "added": row, "secret": secret})
 
 

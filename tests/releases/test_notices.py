@@ -187,7 +187,9 @@ def test_an_address_inside_is_refused_by_page_and_api_when_it_is_typed(
         answer = client.post(api, typed, content_type="application/json")
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_address"), host
         shown = client.post(page, typed)
-        assert (shown.status_code, "address inside" in shown.content.decode()) == (400, True), host
+        told = shown.content.decode()
+        assert (shown.status_code, "address inside" in told) == (400, True), host
+        assert f'value="{typed["url"]}"' in told  # on the form, to be mended there
     assert not Webhook.objects.exists()
 
 

@@ -291,7 +291,10 @@ def test_a_fraction_of_what_is_counted_in_whole_numbers_caps_nobody(
     asked = {"tenant": "acme", "window": "1h", "reason": "now"}
     typed = dee.post(page, asked | {"limit": limit, "amount": "1.5"})
     assert typed.status_code == 400
-    assert f"{limit} is a whole number, not 1.5" in typed.content.decode()
+    shown = typed.content.decode()
+    assert f"{limit} is a whole number, not 1.5" in shown
+    assert all(f'value="{kept}"' in shown for kept in ("acme", "1.5"))  # nobody types it twice
+    assert f'value="{limit}" selected' in shown
     for amount in (1.5, "1.5"):
         answer = post(dee, f"/products/{SLUG}/emergency-caps", asked | {limit: amount})
         assert (answer.status_code, list(answer.json()["errors"])) == (400, [limit])
