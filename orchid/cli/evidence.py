@@ -9,7 +9,7 @@ import click
 
 from orchid.cli.change import file_argument
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, show, table
+from orchid.cli.output import cursor_option, json_option, more, show, table
 from orchid.cli.product import named, product_option
 
 
@@ -45,7 +45,7 @@ def push(file: Path, product: str | None, measured_at: str | None, as_json: bool
 @click.option("--route", help="Of this route only.")
 @click.option("--suite", help="Of this suite only.")
 @click.option("--kind", help="Of this kind only, such as frozen_suite.")
-@click.option("--cursor", help="Where the page before ended.")
+@cursor_option
 @json_option
 def listed(
     product: str | None,
@@ -91,8 +91,7 @@ def listed_text(answer: Json) -> str:
     """A page of evidence, and how to go on."""
     if not answer["results"]:
         return "No evidence like that."
-    more = answer["next_cursor"]
-    return _table(answer["results"]) + (f"\nMore: --cursor {more}" if more else "")
+    return _table(answer["results"]) + more(answer)
 
 
 def _table(rows: list[Json]) -> str:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ import click
 
 Item = TypeVar("Item")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
+cursor_option = click.option("--cursor", help="Where the page before ended.")
 
 #: A column narrower than this reads worse folded than it does broken by the terminal.
 LEAST_FOLD = 24
@@ -52,6 +52,12 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         for row in cells
     ]
     return "\n".join(folded(line, sum(widths[:-1]) + 2 * len(widths[:-1])) for line in lines)
+
+
+def more(answer: Mapping[str, Any]) -> str:
+    """How to go on with a list that has more pages."""
+    cursor = answer["next_cursor"]
+    return f"\nMore: --cursor {cursor}" if cursor else ""
 
 
 def room() -> int | None:

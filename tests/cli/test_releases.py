@@ -11,6 +11,7 @@ import click
 import httpx
 import pytest
 from allauth.mfa.totp.internal import auth as totp
+from django.utils import timezone
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -19,7 +20,7 @@ from accounts.models import Credential, User
 from accounts.services import issue_credential
 from orchid.cli import main as command_line
 from policies.models import Product
-from releases.models import Edge, Proposal, SecondLook, Webhook
+from releases.models import Comment, Edge, Proposal, SecondLook, Webhook
 from releases.states import NoticeKind
 from tests.people import PASSWORD
 from tests.releases import releases_cast as cast
@@ -226,6 +227,25 @@ def test_an_edge_is_registered_replaced_and_retired(orchid: Orchid, product: Pro
     assert Edge.objects.get(name="edge-9").retired_at is not None
     assert "is retired" in orchid("edge rotate edge-9 --reason again", "ben")[2]
     assert "has no edge nobody" in orchid("edge rotate nobody --reason again", "ben")[2]
+
+
+def test_a_list_is_read_page_by_page(orchid: Orchid, product: Product) -> None:
+    proposal = cast.drafted(product)
+    Comment.objects.bulk_create(
+        Comment(proposal=proposal, round=1, author="ana", text=f"say {number}", at=timezone.now())
+        for number in range(51)
+    )
+    line = f"proposal comment {proposal.pk}"
+    code, out, _ = orchid(line, "ci")
+    assert (code, "say 50" in out, "say 0" in out) == (0, True, False)
+    code, out, _ = orchid(f"{line} {out.strip().rpartition('More: ')[2]}", "ci")
+    assert (code, "say 0" in out, "More" in out) == (0, True, False)
+
+
+@pytest.mark.parametrize("group", ["edge", "proposal", "rollout", "second-look", "webhook"])
+def test_every_list_that_has_pages_takes_the_next_one(orchid: Orchid, group: str) -> None:
+    code, _, err = orchid(f"{group} list --cursor nonsense", "ben")
+    assert (code, "cursor" in err) == (3, True)
 
 
 def test_a_pool_that_serves_is_kept_and_an_address_is_told(

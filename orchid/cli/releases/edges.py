@@ -7,9 +7,9 @@ from urllib.parse import quote
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, show, table
+from orchid.cli.output import cursor_option, json_option, more, show, table
 from orchid.cli.product import named, product_option
-from orchid.cli.releases.moving import more, reason_option
+from orchid.cli.releases.moving import reason_option
 
 name_argument = click.argument("name")
 PEM = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -17,10 +17,11 @@ PEM = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("list")
 @product_option
+@cursor_option
 @json_option
-def listed(product: str | None, as_json: bool) -> None:
+def listed(product: str | None, cursor: str | None, as_json: bool) -> None:
     """What each edge is wanted on, what it runs, and its share of the traffic."""
-    answer = Api().get("/api/v1/edges", product=product)
+    answer = Api().get("/api/v1/edges", product=product, cursor=cursor)
     show(answer, lambda: edges_table(answer["items"]) + more(answer), as_json=as_json)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, show
+from orchid.cli.output import cursor_option, json_option, show
 from orchid.cli.product import named, product_option
 from orchid.cli.releases.moving import listing, moved, number_argument, reason_option
 from orchid.cli.releases.words import proposal_words
@@ -73,10 +73,11 @@ def second_look() -> None:
 
 @second_look.command("list")
 @product_option
+@cursor_option
 @json_option
-def listed(product: str | None, as_json: bool) -> None:
+def listed(product: str | None, cursor: str | None, as_json: bool) -> None:
     """Second looks, newest first."""
-    answer = Api().get("/api/v1/second-looks", product=product)
+    answer = Api().get("/api/v1/second-looks", product=product, cursor=cursor)
     names = ("id", "product", "kind", "publication", "state", "due_at", "actor", "reason")
     words = listing(answer, names, *names, none="Nobody acted alone.")
     show(answer, lambda: words, as_json=as_json)

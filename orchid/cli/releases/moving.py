@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import table
+from orchid.cli.output import more, table
 
 number_argument = click.argument("number", type=click.IntRange(min=1))
 reason_option = click.option(
@@ -26,8 +26,3 @@ def listing(answer: Json, headings: Iterable[str], *names: str, none: str) -> st
         return none
     rows = [[row.get(name) for name in names] for row in answer["items"]]
     return table(tuple(headings), rows) + more(answer)
-
-
-def more(answer: Json) -> str:
-    """That a list goes on, where it does."""
-    return "\nThere are more; --json and `next_cursor` page on." if answer["next_cursor"] else ""

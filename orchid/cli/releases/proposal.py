@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, show
+from orchid.cli.output import cursor_option, json_option, show
 from orchid.cli.product import product_option
 from orchid.cli.releases.moving import listing, moved, number_argument, reason_option
 from orchid.cli.releases.words import proposal_words, rebase_words
@@ -22,10 +22,11 @@ def proposal() -> None:
 @proposal.command("list")
 @product_option
 @click.option("--state", help="Of this state only: draft, in_review, approved, ...")
+@cursor_option
 @json_option
-def listed(product: str | None, state: str | None, as_json: bool) -> None:
+def listed(product: str | None, state: str | None, cursor: str | None, as_json: bool) -> None:
     """Proposals, newest first."""
-    answer = Api().get("/api/v1/proposals", product=product, state=state)
+    answer = Api().get("/api/v1/proposals", product=product, state=state, cursor=cursor)
     names = ("id", "product", "generation", "state", "round", "author", "title")
     words = listing(answer, names, *names, none="No proposal like that: orchid propose FILE.")
     show(answer, lambda: words, as_json=as_json)
@@ -127,11 +128,12 @@ def reject(number: int, reason: str, bound: str | None, as_json: bool) -> None:
 @proposal.command()
 @number_argument
 @click.argument("text", required=False)
+@cursor_option
 @json_option
-def comment(number: int, text: str | None, as_json: bool) -> None:
+def comment(number: int, text: str | None, cursor: str | None, as_json: bool) -> None:
     """Say TEXT about proposal NUMBER; without it, read what was said."""
     api, at = Api(), f"{_at(number)}/comments"
-    answer = api.post(at, {"text": text}) if text else api.get(at)
+    answer = api.post(at, {"text": text}) if text else api.get(at, cursor=cursor)
     shown = {"items": [answer], "next_cursor": ""} if text else answer
     words = listing(
         shown, ("round", "who", "at", "said"), "round", "author", "at", "text", none="Nothing yet."

@@ -3,13 +3,13 @@
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, short, show, table
+from orchid.cli.output import cursor_option, json_option, more, short, show, table
 from orchid.cli.product import named, product_option
 
 
 @click.command()
 @product_option
-@click.option("--cursor", help="Where the page before ended.")
+@cursor_option
 @json_option
 def publications(product: str | None, cursor: str | None, as_json: bool) -> None:
     """Publications, newest first: their numbers are what `orchid rollback --to` takes."""
@@ -34,5 +34,4 @@ def _table(answer: Json) -> str:
         )
         for one in answer["items"]
     ]
-    more = answer["next_cursor"]
-    return table(head, rows) + (f"\nMore: --cursor {more}" if more else "")
+    return table(head, rows) + more(answer)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, show
+from orchid.cli.output import cursor_option, json_option, show
 from orchid.cli.product import named, product_option
 from orchid.cli.releases.moving import listing, moved, reason_option
 from orchid.cli.releases.words import rollout_words
@@ -27,10 +27,11 @@ def rollout() -> None:
 
 @rollout.command("list")
 @product_option
+@cursor_option
 @json_option
-def listed(product: str | None, as_json: bool) -> None:
+def listed(product: str | None, cursor: str | None, as_json: bool) -> None:
     """Rollouts, newest first."""
-    answer = Api().get("/api/v1/rollouts", product=product)
+    answer = Api().get("/api/v1/rollouts", product=product, cursor=cursor)
     names = ("id", "product", "publication", "state", "stage_index", "created_at", "reason")
     words = listing(answer, names, *names, none="Nothing was rolled out yet.")
     show(answer, lambda: words, as_json=as_json)

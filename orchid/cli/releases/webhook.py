@@ -3,7 +3,7 @@
 import click
 
 from orchid.cli.client import Api, Json
-from orchid.cli.output import json_option, show
+from orchid.cli.output import cursor_option, json_option, show
 from orchid.cli.product import named, product_option
 from orchid.cli.releases.moving import listing, number_argument
 
@@ -17,10 +17,11 @@ def webhook() -> None:
 
 @webhook.command("list")
 @product_option
+@cursor_option
 @json_option
-def listed(product: str | None, as_json: bool) -> None:
+def listed(product: str | None, cursor: str | None, as_json: bool) -> None:
     """The addresses in force."""
-    answer = Api().get(_at(product))
+    answer = Api().get(_at(product), cursor=cursor)
     names = ("id", "url", "kinds", "created_by", "created_at")
     words = listing(answer, names, *names, none="Nobody is told: orchid webhook add URL.")
     show(answer, lambda: words, as_json=as_json)
