@@ -14,9 +14,13 @@ ROOMY: dict[str, Any] = {"admission__concurrency": {"mode": "static_knee", "per_
 
 
 async def pressed(running: Running) -> None:
-    """Four at once on four slots, each with seconds of work: the next would wait for one."""
+    """Four at once on four slots, each with seconds of work: the next would wait for one.
+
+    The edge looks again, as its timer does: requests that come together share a look.
+    """
     for n in range(4):
         assert (await running.admit(f"busy{n}", max_output_tokens=200)).status_code == 200
+    running.edge.service.fleet.observe_all()
 
 
 async def test_under_pressure_compact_goes_first_and_the_record_says_which_rung(

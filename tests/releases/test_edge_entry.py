@@ -163,6 +163,8 @@ async def test_to_be_heard_is_not_to_tell(entry: Entry) -> None:
 async def test_the_more_edges_there_are_the_longer_they_spread_their_news(
     entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    entry.app.state.hub.ensure_listening()
+    await entry.app.state.hub.listening.wait()  # until then no edge is known, and all are none
     asked = (await entry.says(1)).json()["news_within_s"]
     monkeypatch.setattr("releases.edge_asgi.NEWS_PER_S", 2)
     assert asked < (await entry.says(1)).json()["news_within_s"] == 0.5
