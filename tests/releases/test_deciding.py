@@ -147,18 +147,6 @@ def test_a_stale_base_is_refused_and_reverts_nothing(product: Product) -> None:
     assert ninth.state == ProposalState.APPROVED
 
 
-@pytest.mark.parametrize("is_superuser", [False, True])
-def test_an_author_with_every_role_does_not_decide(product: Product, is_superuser: bool) -> None:
-    ana = User.objects.get(username="ana")
-    User.objects.filter(pk=ana.pk).update(is_superuser=is_superuser, is_staff=is_superuser)
-    for role in (Role.PRODUCT_OWNER, Role.SRE):
-        grant(SYSTEM_ACTOR, ana, role, EVERY_PRODUCT)
-    proposal = in_review(product, author="ana")
-    with pytest.raises(Forbidden) as refused:
-        approve("ana", proposal)
-    assert refused.value.code == "own_proposal"
-
-
 def test_the_author_is_refused_by_page_and_by_api(client: Client, product: Product) -> None:
     proposal = in_review(product, author="ben")
     login(client, "ben")
