@@ -1,6 +1,7 @@
 """`orchid edge run`: start one edge in this process."""
 
 import logging
+import socket
 from pathlib import Path
 
 import click
@@ -108,6 +109,7 @@ def run(
         app = create_app(settings)
     except TlsError as refused:
         raise click.UsageError(str(refused)) from refused
+    _check_free(host, port)
     uvicorn.run(
         app,
         host=settings.host,
@@ -116,3 +118,16 @@ def run(
         log_level="warning",
         timeout_graceful_shutdown=1,
     )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Refuse with the way out, which the second edge of a machine needs; uvicorn names none."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        socket.create_server((host, port), family=family).close()
+    except OSError as refused:
+        why = str(refused.strerror).partition(" (")[0]
+        raise click.UsageError(
+            f"Nothing can be served at {host}:{port}: {why}. Where another edge or server is"
+            " there, name a free one with --port (ORCHID_EDGE_PORT)."
+        ) from refused
