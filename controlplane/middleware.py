@@ -50,13 +50,14 @@ class SoundAddress:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         query = unquote_to_bytes(request.META.get("QUERY_STRING", ""))
-        cookies = "".join(request.COOKIES.values())
-        if b"\x00" in query or "\x00" in request.path_info + cookies:
-            problem = errors.BadInput(
-                "bad_address", "An address holds no NUL character, nor does a cookie."
-            )
-            return errors.respond(request, problem, alone=True)
+        if b"\x00" in query or "\x00" in request.path_info:
+            return self._refused(request, "bad_address", "An address holds no NUL character.")
+        if "\x00" in "".join(request.COOKIES.values()):
+            return self._refused(request, "bad_cookie", "A cookie holds no NUL character.")
         return self.get_response(request)
+
+    def _refused(self, request: HttpRequest, code: str, detail: str) -> HttpResponse:
+        return errors.respond(request, errors.BadInput(code, detail), alone=True)
 
 
 class Measured:
