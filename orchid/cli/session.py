@@ -24,6 +24,11 @@ WRONG_CODE = (
     " a security key can be shown to a browser alone."
 )
 
+ELSEWHERE = (
+    "{url} answers {status} where one signs in. ORCHID_URL names the control plane as a browser"
+    " does, with https where that is asked for."
+)
+
 
 @click.command("sign-in")
 @click.argument("name")
@@ -72,12 +77,12 @@ def sent_by(url: str, cookies: Cookies) -> dict[str, str]:
 
 
 def _password_shown(client: httpx.Client, name: str) -> None:
-    client.get(LOGIN)
+    _opened(client, LOGIN)
     answer = _sent(client, LOGIN, username=name, password=click.prompt("Password", hide_input=True))
     if not answer.is_redirect:
         raise click.ClickException(WRONG)
     if answer.headers["Location"].startswith(CODE):
-        client.get(CODE)
+        _opened(client, CODE)
         answer = _sent(client, CODE, code=click.prompt("Code"))
         if not answer.is_redirect:
             raise click.ClickException(WRONG_CODE)
@@ -85,10 +90,25 @@ def _password_shown(client: httpx.Client, name: str) -> None:
         raise click.ClickException(WRONG)
 
 
+def _opened(client: httpx.Client, path: str) -> None:
+    """The page with the form, which also gives what the form is sent with."""
+    answer = client.get(path)
+    if answer.status_code != httpx.codes.OK:
+        raise _elsewhere(client, answer)
+
+
 def _sent(client: httpx.Client, path: str, **fields: str) -> httpx.Response:
     token = client.cookies.get(CSRF, "")
     referer = {"Referer": str(client.base_url.join(path))}
-    return client.post(path, data={**fields, "csrfmiddlewaretoken": token}, headers=referer)
+    answer = client.post(path, data={**fields, "csrfmiddlewaretoken": token}, headers=referer)
+    if answer.is_error:
+        raise _elsewhere(client, answer)
+    return answer
+
+
+def _elsewhere(client: httpx.Client, answer: httpx.Response) -> click.ClickException:
+    url = str(client.base_url).rstrip("/")
+    return click.ClickException(ELSEWHERE.format(url=url, status=answer.status_code))
 
 
 def _file() -> Path:

@@ -293,6 +293,15 @@ def test_a_wrong_password_signs_nobody_in(
     assert not (tmp_path / ".json").exists()
 
 
+def test_an_address_where_nobody_signs_in_is_no_wrong_password(
+    orchid: Orchid, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("click.prompt", lambda *_, **__: PASSWORD)
+    monkeypatch.setenv("ORCHID_URL", f"{live_server.url}/nowhere")
+    code, _, err = orchid("sign-in ben", "")
+    assert (code, "ORCHID_URL" in err, "go together" in err) == (3, True, False)
+
+
 def test_who_has_a_second_factor_is_asked_for_it(
     orchid: Orchid, product: Product, monkeypatch: pytest.MonkeyPatch
 ) -> None:
