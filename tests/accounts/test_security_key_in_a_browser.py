@@ -93,3 +93,4 @@ def test_the_way_to_a_provider_is_not_cut_by_our_own_policy(page: Page, settings
         page.goto("/login")
         page.get_by_role("button", name="Sign in with Corp").click()
         page.wait_for_url(lambda url: url.startswith(f"{server.issuer}/authorize?"))
+        page.goto("about:blank")  # nothing more is asked of a server that is about to end
