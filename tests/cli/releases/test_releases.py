@@ -1,90 +1,19 @@
-"""A change from draft to rollback at a terminal: the real commands against a live server."""
+"""A change from draft to rollback at a terminal."""
 
 import json
-import shlex
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
-import httpx
 import pytest
-from allauth.mfa.totp.internal import auth as totp
 from django.utils import timezone
-from pytest_django import Settings
-from pytest_django.live_server_helper import LiveServer
 
-from accounts.guard import SYSTEM_ACTOR
-from accounts.models import Credential, User
-from accounts.services import issue_credential
-from orchid.cli import main as command_line
 from policies.models import Product
-from releases.models import Comment, Edge, Proposal, SecondLook, Webhook
+from releases.models import Comment, Edge, SecondLook, Webhook
 from releases.states import NoticeKind
-from tests.people import PASSWORD
+from tests.cli.releases.terminal import Orchid
 from tests.releases import releases_cast as cast
 
 pytestmark = pytest.mark.django_db(transaction=True)
-Orchid = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def product(transactional_db: None, settings: Settings, tmp_path: Path) -> Product:
-    settings.KEYS_DIR = tmp_path / "keys"
-    for person in cast.cast().values():
-        person.set_password(PASSWORD)
-        person.save()
-    return cast.live_product()
-
-
-@pytest.fixture
-def orchid(
-    live_server: LiveServer,
-    product: Product,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> Orchid:
-    """Run a line as somebody: each person signs in once, `ops` and `ci` show a token."""
-    monkeypatch.setenv("ORCHID_URL", live_server.url)
-    monkeypatch.setenv("ORCHID_PRODUCT", cast.SLUG)
-    opened: list[httpx.Client] = []
-    real = httpx.Client.__init__
-
-    def known(client: httpx.Client, **options: Any) -> None:
-        real(client, **options)
-        opened.append(client)
-
-    monkeypatch.setattr(httpx.Client, "__init__", known)
-
-    def run(line: str, who: str) -> tuple[int, str, str]:
-        monkeypatch.setenv("ORCHID_SESSIONS", str(tmp_path / f"{who}.json"))
-        monkeypatch.setenv("ORCHID_TOKEN", token(who) if who in ("ops", "ci") else "")
-        monkeypatch.setattr(sys, "argv", ["orchid", *shlex.split(line)])
-        with pytest.raises(SystemExit) as ended:
-            command_line.main()
-        while opened:  # a process ends with its command, this one doesn't
-            opened.pop().close()
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, printed.out, printed.err
-
-    def orchid(line: str, who: str = "dee") -> tuple[int, str, str]:
-        if who not in ("ops", "ci", "") and not (tmp_path / f"{who}.json").exists():
-            monkeypatch.setattr("click.prompt", lambda *_, **__: PASSWORD)
-            assert run(f"sign-in {who}", who)[0] == 0
-        return run(line, who)
-
-    return orchid
-
-
-def token(kind: str) -> str:
-    owner = User.objects.get(username="ana" if kind == "ci" else "dee")
-    name = f"{kind}-{Credential.objects.count()}"
-    made = issue_credential(SYSTEM_ACTOR, kind=kind, name=name, product_slug=cast.SLUG, owner=owner)
-    return made[1]
 
 
 def state(row: Any) -> str:
@@ -271,48 +200,3 @@ def test_an_override_is_asked_by_one_and_confirmed_by_another(
     assert (refused[0], "(" in refused[2]) == (3, True)
     assert orchid("rollout confirm-override 999")[0] == 3
     assert "no decision was made twice" in orchid("rollout shadow", "ci")[1]
-
-
-def test_who_signed_in_is_known_until_they_sign_out(
-    orchid: Orchid, product: Product, tmp_path: Path
-) -> None:
-    assert orchid("proposal list", "ben")[0] == 0
-    assert (tmp_path / "ben.json").stat().st_mode & 0o077 == 0
-    assert orchid("sign-out", "ben")[0] == 0
-    code, _, err = orchid("proposal list", "")
-    assert (code, "orchid sign-in NAME" in err) == (3, True)
-    assert Proposal.objects.count() == 0
-
-
-def test_a_wrong_password_signs_nobody_in(
-    orchid: Orchid, product: Product, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("click.prompt", lambda *_, **__: "wrong")
-    code, _, err = orchid("sign-in ben", "")
-    assert (code, "don't go together" in err) == (3, True)
-    assert not (tmp_path / ".json").exists()
-
-
-def test_an_address_where_nobody_signs_in_is_no_wrong_password(
-    orchid: Orchid, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("click.prompt", lambda *_, **__: PASSWORD)
-    monkeypatch.setenv("ORCHID_URL", f"{live_server.url}/nowhere")
-    code, _, err = orchid("sign-in ben", "")
-    assert (code, "ORCHID_URL" in err, "go together" in err) == (3, True, False)
-
-
-def test_who_has_a_second_factor_is_asked_for_it(
-    orchid: Orchid, product: Product, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    secret = totp.generate_totp_secret()
-    totp.TOTP.activate(User.objects.get(username="cho"), secret)
-    codes = ["000000"]
-    answers = {"Password": lambda: PASSWORD, "Code": lambda: codes[-1]}
-    monkeypatch.setattr("click.prompt", lambda asked, **_: answers[asked]())
-    wrong = orchid("sign-in cho", "")
-    assert (wrong[0], "six digits" in wrong[2]) == (3, True)
-    counter = next(totp.yield_hotp_counters_from_time())
-    codes.append(totp.format_hotp_value(totp.hotp_value(secret, counter)))
-    assert orchid("sign-in cho", "")[0] == 0
-    assert orchid("proposal list", "")[0] == 0
