@@ -12,7 +12,7 @@ from releases.lifecycle import Change, Move, land
 from releases.models import Proposal, Vote
 from releases.selectors.card import refuse_unproven
 from releases.selectors.trade import sentence
-from releases.services.binding import bound_digest, refuse_stale, stale
+from releases.services.binding import bound_digest, refuse_stale
 from releases.services.expiry import refuse_expired
 from releases.services.quorum import approvals, slot_for, still_missing, why_not_vote
 from releases.services.waiting import goes_by_itself, publish_if_due
@@ -65,7 +65,9 @@ def _cast(
     """Write the vote, with everything asked again under the lock."""
     user = voter(actor, row)
     if seen != bound_digest(row):
-        raise stale("What you saw is not what is there now")
+        raise Conflict(
+            "approval_stale", "What you saw is not what is there now. Read it, then decide on that."
+        )
     if not reason:
         raise BadInput("reason_missing", "A vote needs a reason; it stays with the decision.")
     if decision == Choice.APPROVE:

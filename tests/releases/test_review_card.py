@@ -23,7 +23,7 @@ from releases.services.binding import bound_digest
 from releases.services.publish import bootstrap
 from releases.services.review import vote
 from releases.states import Choice
-from tests.releases.releases_cast import SLUG, actor, approve, document, in_review
+from tests.releases.releases_cast import SLUG, actor, approve, document, drafted, in_review
 
 STRICT = ["warm_trial", "cold_trial", "segmented_quality"]
 
@@ -200,3 +200,12 @@ def test_the_vote_says_in_the_audit_trail_what_was_signed(product: Product) -> N
     act = AuditEvent.objects.get(action="proposal.vote")
     assert act.data["signed"] == sentence(proposal.trade)
     assert act.data["signed"].startswith("nothing measured is live: utility")
+
+
+def test_a_draft_is_told_what_is_live_before_it_is_compared_with_it(product: Product) -> None:
+    draft = drafted(product)
+    assert draft.base_digest == ""
+    said = {answer.key: answer.said for answer in card_of(draft).answers}
+    assert "Nothing else is live" not in said["coexist"]
+    assert "when it is submitted" in said["truncation"]
+    assert "when it is submitted" in said["cost"]

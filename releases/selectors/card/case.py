@@ -20,6 +20,7 @@ from orchid.engine.verdict.evidence import Book
 from policies.models import Product
 from policies.selectors import document_of
 from releases.models import Proposal
+from releases.services.issue import latest
 
 Link = tuple[str, str]
 
@@ -42,8 +43,21 @@ class CardCase:
 
     @cached_property
     def base(self) -> PolicyDocument | None:
-        """What was live when it was submitted."""
-        return document_of(self.proposal.base_digest) if self.proposal.base_digest else None
+        """What was live when it was submitted; before that, what it would be compared with now."""
+        digest = self.proposal.base_digest or self._live_digest
+        return document_of(digest) if digest else None
+
+    @property
+    def _live_digest(self) -> str:
+        live = latest(self.product)
+        return live.target_digest if live else ""
+
+    @property
+    def unmeasured(self) -> str:
+        """Why there is no judgement to quote."""
+        if self.base and not self.trade:
+            return "The requests of what is live are read when it is submitted"
+        return "Nothing measured is live"
 
     @property
     def ruling(self) -> PolicyDocument:

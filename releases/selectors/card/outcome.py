@@ -13,7 +13,7 @@ def truncation(case: CardCase) -> Answer:
     links = [*case.judgement(), case.page("Requests", "ingest:requests")]
     seen = case.populations
     if not seen.get("eligible"):
-        said = "Nothing measured is live, so no population has been seen apart."
+        said = f"{case.unmeasured}, so no population has been seen apart."
         return missing("truncation", question, said, links)
     counts = ", ".join(
         f"{seen.get(name, 0):,} {name.replace('_', ' ')}"
@@ -40,7 +40,7 @@ def cost(case: CardCase) -> Answer:
     question = "Are all attempts in the cost?"
     links = [case.page("Economics", "gates:economics"), *case.judgement()]
     if case.measured is None:
-        said = "The whole ledger is divided by successes; nothing measured is live yet."
+        said = f"The whole ledger is divided by successes. {case.unmeasured}."
         return missing("cost", question, said, links)
     spent = case.measured.figures["cost"]
     unpriced = case.populations.get("unpriced", 0)
