@@ -12,8 +12,8 @@ CAST = (
     ("eve", "auditor: reads everything, changes nothing"),
 )
 STORY = """What to try:
-  1. Log in as ben, open orchid-demo, then Gates: generation 1 misses its cost.
-  2. Proposals: CI proposes generation 2 (compact fallback, smaller fleet). Approve, with a reason.
+  1. Log in as ben, open Orchid Demo, then Gates: after a minute generation 1 misses its cost.
+  2. Proposals: then CI proposes generation 2 (compact fallback, smaller fleet). Approve, and why.
   3. Log in as dee, approve too, publish. Edges shows who runs what; Gates judges generation 2.
   4. As dee: Roll back. The edge follows within two seconds; Audit shows every act."""
 FIRST_OWNER = """The first person, who invites the others (once):
