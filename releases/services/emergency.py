@@ -12,6 +12,7 @@ from controlplane.errors import BadInput, Conflict, Forbidden, Invalid
 from policies.models import Product
 from releases.lifecycle import Change, Move, land, land_locked, locked
 from releases.models import Proposal, Publication, Rollout, Vote
+from releases.selectors.segments import concerned
 from releases.services.binding import current_revision, moved, void_votes
 from releases.services.issue import Serving, issue, latest
 from releases.services.pools import refuse_overlap
@@ -168,6 +169,9 @@ def _close_rollout(
                 reason=reason,
                 before=row.candidate_digest,
                 after=publication.incumbent_digest,
-                data={"publication": publication.number},
+                data={
+                    "publication": publication.number,
+                    "segments": concerned(product, row.candidate_digest),
+                },
             ),
         )

@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.guard import Actor, confirmed, roles_of
+from accounts.models import User
 from controlplane.errors import BadInput, Conflict, Forbidden
 from releases.lifecycle import Change, Move, land
 from releases.models import Rollout, StageApproval
@@ -89,6 +90,38 @@ def asked_role(found: Progress) -> str:
 
 def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
     found = progress(row, now)
+    user, role = _approver(row, actor, found)
+    confirmed(actor)  # nothing else is waited for: the next tick goes on
+    if not reason:
+        raise BadInput("reason_missing", "Say what lets you approve; it stays with the rollout.")
+    try:
+        with transaction.atomic():
+            StageApproval.objects.create(
+                rollout=row,
+                publication=row.publication,
+                stage_index=row.stage_index,
+                user=user,
+                role=role,
+                reason=reason,
+                evaluation=found.evaluation,
+                at=now,
+            )
+    except IntegrityError as error:
+        raise Conflict("already_approved", "You have approved this stage.") from error
+    return Change(
+        reason=reason,
+        after=row.candidate_digest,
+        data={
+            "publication": row.publication.number,
+            "stage": row.stage_index,
+            "role": role,
+            "segments": concerned(row.product, row.candidate_digest),
+        },
+    )
+
+
+def _approver(row: Rollout, actor: Actor, found: Progress) -> tuple[User, str]:
+    """The person and the role that they approve in; whoever isn't asked, or not yet, is refused."""
     if not any(lane.stage.approval for lane in found.lanes):
         raise Conflict("not_asked", "The policy asks for nobody’s approval at this stage.")
     role = asked_role(found)
@@ -100,28 +133,7 @@ def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
         raise Forbidden("own_proposal", why)
     if role not in roles_of(actor, row.product.slug):
         raise Forbidden("role_not_asked", f"This stage asks for {role}; you are none.")
-    confirmed(actor)  # nothing else is waited for: the next tick goes on
-    if not reason:
-        raise BadInput("reason_missing", "Say what lets you approve; it stays with the rollout.")
-    try:
-        with transaction.atomic():
-            StageApproval.objects.create(
-                rollout=row,
-                publication=row.publication,
-                stage_index=row.stage_index,
-                user=actor.user,
-                role=role,
-                reason=reason,
-                evaluation=found.evaluation,
-                at=now,
-            )
-    except IntegrityError as error:
-        raise Conflict("already_approved", "You have approved this stage.") from error
-    return Change(
-        reason=reason,
-        after=row.candidate_digest,
-        data={"publication": row.publication.number, "stage": row.stage_index, "role": role},
-    )
+    return actor.user, role
 
 
 def _placed(row: Rollout, segment: str, reason: str, *, held: bool) -> Change:

@@ -11,11 +11,11 @@ from accounts.models import User
 from policies.models import Product
 from releases.models import Edge, Rollout
 from releases.services import rollout as moves
-from releases.services.issue import latest
+from releases.services.cap import cap_tenant
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
-from releases.services.stage import hold_back, let_go
-from tests.releases.releases_cast import actor, edge, says
+from releases.services.stage import approve_stage, hold_back, let_go
+from tests.releases.releases_cast import actor
 from tests.releases.stage_cast import (
     APART,
     EXTRACTION,
@@ -23,6 +23,7 @@ from tests.releases.stage_cast import (
     STANDARD,
     fresh,
     judged_by_segment,
+    passes,
     staged,
 )
 
@@ -40,9 +41,7 @@ KEYS = {
 
 
 @pytest.fixture
-def rollout(product: Product) -> Rollout:
-    gateway: Edge = edge(product, "edge-1")
-    says(gateway, latest(product))
+def rollout(product: Product, gateway: Edge) -> Rollout:
     return staged(product, gateway, *STAGES, strata=APART, on_breach="rollback")
 
 
@@ -82,13 +81,15 @@ def test_a_segment_that_went_ahead_is_found_alone(rollout: Rollout) -> None:
     assert found_either_way(PREMIUM) == []
 
 
-@pytest.mark.parametrize("door", ["breach", "person"])
+@pytest.mark.parametrize("door", ["breach", "person", "emergency"])
 def test_what_takes_everybody_back_is_found_by_each_segment(rollout: Rollout, door: str) -> None:
     if door == "breach":
         judged_by_segment(rollout, timezone.now(), **{**PASS, "extraction": "fail"})
         reconcile(rollout.product_id, timezone.now())
-    else:
+    elif door == "person":
         roll_back(actor("dee"), rollout.product, "users complain")
+    else:
+        cap_tenant(actor("dee"), rollout.product, "acme", "10s", {"max_teu": 400}, "a loop")
     assert fresh(rollout).state == "rolled_back"
     for segment in KEYS:
         assert found_either_way(segment) == ["rollback"]
@@ -99,3 +100,11 @@ def test_a_pause_and_a_resume_are_found_by_each_segment(rollout: Rollout) -> Non
     moves.pause(actor("dee"), rollout, "a look first")
     moves.resume(actor("dee"), fresh(rollout), "all well")
     assert found_either_way(PREMIUM) == ["pause", "resume"]
+
+
+def test_an_approval_of_a_stage_is_found_by_each_segment(product: Product, gateway: Edge) -> None:
+    asks, last = {**STAGES[0], "approval": "sre"}, STAGES[-1]
+    row = staged(product, gateway, asks, last)
+    passes(row)
+    approve_stage(actor("dee"), row, "the night is quiet")
+    assert found_either_way(PREMIUM) == ["approve_stage"]
