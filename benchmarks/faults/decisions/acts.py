@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.faults.decisions.judgement import pass_now
-from benchmarks.faults.decisions.people import SLUG, Answered, People, content
+from benchmarks.faults.decisions.people import SHARES, SLUG, Answered, People, content
 
 STAGE_WITHIN_S = 60.0
 OPEN = ("running", "paused")
@@ -35,7 +35,8 @@ class Story:
             return self._roll_back() if may_go_back and self._rarely(0.3) else self._publish()
         if rollout["state"] == "paused":
             return self._move(rollout, "resume") if self._rarely(0.7) else self._roll_back()
-        picked = self._dice.choice(["advance", "advance", "pause", "rollback"])
+        is_last = rollout["stage_index"] == len(SHARES) - 1  # which completes by itself
+        picked = self._dice.choice(["pause", "rollback"] + ["advance"] * (0 if is_last else 2))
         if picked == "advance":
             return self._advance(rollout)
         return self._move(rollout, "pause") if picked == "pause" else self._roll_back()

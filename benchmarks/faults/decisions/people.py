@@ -54,13 +54,17 @@ def seed() -> Seeded:
     return Seeded({name: _session(name) for name in ROLES}, token)
 
 
+#: The stages of each rollout.
+SHARES = (0.1, 0.5, 1.0)
+
+
 def content(number: int, hold: str) -> dict[str, Any]:
     """A shipped document with three stages; another hold makes it another content.
 
     It asks for no evidence: what is killed here are decisions, and no suite was run.
     """
     document: dict[str, Any] = parse((DOCUMENTS / f"generation-{number}.yaml").read_bytes(), "yaml")
-    stages = [{"canary": share, "hold": hold} for share in (0.1, 0.5, 1.0)]
+    stages = [{"canary": share, "hold": hold} for share in SHARES]
     document["rollout"] |= {"stages": stages}
     document["approvals"] |= {"evidence_required": []}
     return document
