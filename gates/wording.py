@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from controlplane import figures
 from gates.states import Metric
+from orchid.engine.verdict.accepted import PREFIX as ACCEPTED
 
 #: Decimal text as it is stored, or a float by its shortest spelling.
 Given = str | float
@@ -27,6 +28,13 @@ def figure(metric: str, text: Given | None, bound: Given | None = None) -> str:
     if metric == Metric.ATTAINMENT:
         return figures.percent(number, 2, beside)
     return figures.decimals(number, 4 if metric == Metric.UTILITY else 0, beside)
+
+
+def with_names(sentence: str) -> str:
+    """A reason as it is stored, with each metric by the name that pages give it."""
+    for metric in Metric:
+        sentence = sentence.replace(metric.value, str(metric.label))
+    return sentence.replace(ACCEPTED, "What was accepted of ")
 
 
 def bound(metric: str, text: Given) -> str:

@@ -15,7 +15,6 @@ from gates.states import Metric
 from orchid.engine.calibration.observed import Measure
 from orchid.engine.calibration.samples import Cell
 from orchid.engine.calibration.verdicts import Calibration
-from orchid.engine.verdict.accepted import PREFIX as ACCEPTED
 from orchid.engine.verdict.wording import AGAINST_INCUMBENT
 from policies.models import Product
 
@@ -86,9 +85,7 @@ def lasting(seconds: float) -> str:
 @register.filter
 def metric_words(sentence: str) -> str:
     """A reason as it is stored, with each metric by the name that pages give it."""
-    for metric in Metric:
-        sentence = sentence.replace(metric.value, str(metric.label))
-    return sentence.replace(ACCEPTED, "What was accepted of ")
+    return wording.with_names(sentence)
 
 
 @register.filter

@@ -73,8 +73,11 @@ def test_those_who_may_vote_are_asked_by_mail_and_the_author_is_not(reachable: P
 @pytest.mark.parametrize(
     ("live", "said"),
     [
-        (False, "Its candidate: cost is over. What follows: a gate failed and the policy says"),
-        (True, "What is live: cost is over. It changes by a person alone: roll back, or publish"),
+        (
+            False,
+            "Its candidate: Cost per success, whole: fail. What follows: a gate failed",
+        ),
+        (True, "What is live: Cost per success, whole: fail. It changes by a person alone"),
     ],
 )
 def test_a_judgement_that_turns_to_fail_is_told(reachable: Product, live: bool, said: str) -> None:
@@ -89,12 +92,32 @@ def test_a_judgement_that_turns_to_fail_is_told(reachable: Product, live: bool, 
         live_from=timezone.now() if live else None,
     )
     found = judged(window, "fail", timezone.now())
-    type(found).objects.filter(pk=found.pk).update(changed=True, reasons=["cost is over"])
+    reason = "cost_per_success_usd, whole: fail"
+    type(found).objects.filter(pk=found.pk).update(changed=True, reasons=[reason])
     gather(reachable, timezone.now())
     notice = Notice.objects.get(kind="breach")
     assert "Publication 2 fails its gates" in notice.title
     assert notice.text.startswith(said)
     assert {row.to for row in notice.deliveries.all()} == {"ben", "dee"}
+
+
+def test_a_breach_that_goes_on_is_told_once_and_its_return_again(reachable: Product) -> None:
+    rollout, now = published(reachable, stages=STAGES), timezone.now()
+    window = Window.objects.create(
+        product=reachable,
+        digest=rollout.candidate_digest,
+        publication=2,
+        cohort="candidate",
+        opens_at=now,
+        exposure=0.1,
+    )
+    told = []
+    for second, verdict in enumerate(("fail", "fail", "fail", "pass", "fail")):
+        found = judged(window, verdict, now + timedelta(seconds=second))
+        type(found).objects.filter(pk=found.pk).update(changed=True, reasons=[f"gate {second}"])
+        gather(reachable, now + timedelta(seconds=second))
+        told.append(Notice.objects.filter(kind="breach").count())
+    assert told == [1, 1, 1, 1, 2]
 
 
 def test_what_is_not_taken_is_tried_again_later_and_given_up_in_the_end(

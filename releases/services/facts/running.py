@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from accounts.guard import person, roles_of
@@ -11,6 +12,7 @@ from accounts.models import User
 from accounts.roles import Permission
 from gates.models import Evaluation
 from gates.states import VerdictState
+from gates.wording import with_names
 from policies.models import Product
 from releases.models import Alarm, Publication, Rollout
 from releases.selectors.progress import progress
@@ -79,14 +81,16 @@ def _paused(product: Product, now: datetime) -> Iterator[Fact]:
 
 
 def _breaches(product: Product, since: datetime) -> Iterator[Fact]:
-    """Each time that a judgement turned to fail."""
+    """Each time that a judgement turned to fail; not again while more of its gates do."""
+    earlier = Evaluation.objects.filter(window=OuterRef("window"), pk__lt=OuterRef("pk"))
+    newest_first = earlier.order_by("-evaluated_at", "-pk")
     failed = Evaluation.objects.filter(
         window__product=product,
         changed=True,
         verdict=VerdictState.FAIL,
         evaluated_at__gte=since,
-    )
-    for row in failed.select_related("window"):
+    ).annotate(before=Coalesce(Subquery(newest_first.values("verdict")[:1]), Value("")))
+    for row in failed.exclude(before=VerdictState.FAIL).select_related("window"):
         yield Fact(
             NoticeKind.BREACH,
             f"evaluation:{row.pk}",
@@ -100,9 +104,9 @@ def _breaches(product: Product, since: datetime) -> Iterator[Fact]:
 
 def _breach_words(row: Evaluation) -> str:
     """What failed, of which generation, and what follows from it."""
-    reasons = "; ".join(said(one) for one in row.reasons[:NAMED]) or "a gate failed"
+    reasons = "; ".join(with_names(said(one)) for one in row.reasons[:NAMED]) or "a gate failed"
     if row.window.live_from is None:
-        return f"Its {row.window.cohort}: {reasons}. What follows: {row.why}."
+        return f"Its {row.window.cohort}: {reasons}. What follows: {with_names(row.why)}."
     then = "It changes by a person alone: roll back, or publish what mends it."
     return f"What is live: {reasons}. {then}"
 
