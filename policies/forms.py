@@ -10,6 +10,9 @@ class ProductForm(forms.Form):
     slug = forms.SlugField(
         max_length=63,
         label="Short name",
+        error_messages={
+            "invalid": "Letters, digits, hyphens and underscores only, such as support-answers."
+        },
         help_text="In addresses and documents; it stays: support-answers",
     )
     description = forms.CharField(
