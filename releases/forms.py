@@ -172,8 +172,9 @@ class CapForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         name, amount = data.get("limit"), data.get("amount")
-        if name != "max_usd" and amount is not None and amount != int(amount):
-            said = f"{name} is a whole number, not {amount}. Only max_usd may have a fraction."
+        if name and name != "max_usd" and amount is not None and amount != int(amount):
+            label = dict(CAPPED)[str(name)]
+            said = f"{label} is a whole number, not {amount}. Only dollars may have a fraction."
             self.add_error("amount", said)
         return data
 

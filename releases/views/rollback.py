@@ -14,6 +14,7 @@ from releases.forms import RollbackForm
 from releases.selectors.drill import recent_drills
 from releases.selectors.restore import restorable
 from releases.services.drill import start_drill
+from releases.services.issue import latest
 from releases.services.rollback import roll_back
 from releases.states import DrillState
 
@@ -35,6 +36,7 @@ def rollback(request: HttpRequest, slug: str) -> HttpResponse:
         "product": product,
         "facts": facts,
         "why_not": why_not,
+        "is_live": facts is not None or latest(product) is not None,
         "form": form,
         "drills": drills,
         "is_drilling": bool(drills) and drills[0].state == DrillState.RUNNING,

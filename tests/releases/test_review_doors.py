@@ -292,7 +292,7 @@ def test_a_fraction_of_what_is_counted_in_whole_numbers_caps_nobody(
     typed = dee.post(page, asked | {"limit": limit, "amount": "1.5"})
     assert typed.status_code == 400
     shown = typed.content.decode()
-    assert f"{limit} is a whole number, not 1.5" in shown
+    assert "is a whole number, not 1.5. Only dollars" in shown
     assert all(f'value="{kept}"' in shown for kept in ("acme", "1.5"))  # nobody types it twice
     assert f'value="{limit}" selected' in shown
     for amount in (1.5, "1.5"):
