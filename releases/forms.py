@@ -76,9 +76,12 @@ class ReasonForm(forms.Form):
 
 
 class RollbackForm(ReasonForm):
-    """A reason, and the content that was live on the page that the click was made on."""
+    """A reason, the content that was live on the page of the click, and what to go back to."""
 
     leaves = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
+    to = forms.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput
+    )
 
 
 class ReleaseForm(ReasonForm):

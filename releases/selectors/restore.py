@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from controlplane import figures
-from controlplane.errors import Conflict
+from controlplane.errors import Conflict, NotFound
 from policies.models import Manifest, Product, Revision
 from policies.selectors import document_of
 from releases.models import Activation, PoolRelease, Publication
@@ -53,20 +53,20 @@ class Restorable:
         return next(state for state in Readiness if state in states)
 
 
-def restorable(product: Product, now: datetime | None = None) -> tuple[Restorable | None, str]:
-    """What “Roll back” would restore now, or why there is nothing to restore."""
+def restorable(
+    product: Product, now: datetime | None = None, to: int | None = None
+) -> tuple[Restorable | None, str]:
+    """What “Roll back”, or a return to publication `to`, would restore now; or why it can't."""
     current = latest(product)
     if current is None:
         return None, "Nothing has been published yet."
     try:
-        digest = target(product, current)
-    except Conflict as refused:
+        digest = target(product, current, to)
+    except (Conflict, NotFound) as refused:
         return None, refused.detail
     if digest is None:
-        return (
-            None,
-            f"Publication {current.number} is itself the rollback; it is what is wanted now.",
-        )
+        what = "itself the rollback" if to is None else f"what publication {to} stood for"
+        return None, f"Publication {current.number} is {what}; it is what is wanted now."
     revision = generation_of(product.pk, digest)
     if revision is None:
         return None, "The content of the earlier publication can't be found."

@@ -7,7 +7,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.guard import Permission, page
-from controlplane.web import render_page
+from controlplane.errors import BadInput
+from controlplane.web import render_page, whole_number
 from policies.models import Product
 from policies.selectors import product as product_by_slug
 from releases.forms import RollbackForm
@@ -22,19 +23,23 @@ from releases.states import DrillState
 @page(Permission.ROLLBACK)
 @require_http_methods(["GET", "HEAD", "POST"])
 def rollback(request: HttpRequest, slug: str) -> HttpResponse:
-    """What would be restored and whether it is ready; the second click does it."""
+    """What would be restored and whether it is ready; the second click does it.
+
+    `?to=N` goes back to what publication N stood for, and else to the last good content.
+    """
     product = product_by_slug(slug)
     form = RollbackForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         return _rolled_back(request, product, form)
-    now = timezone.now()
-    facts, why_not = restorable(product, now)
+    now, to = timezone.now(), _named(request)
+    facts, why_not = restorable(product, now, to)
     if facts and not form.is_bound:
-        form = RollbackForm(initial={"leaves": facts.current.target_digest})
+        form = RollbackForm(initial={"leaves": facts.current.target_digest, "to": to})
     drills = recent_drills(product, now)
     context = {
         "product": product,
         "facts": facts,
+        "to": to,
         "why_not": why_not,
         "is_live": facts is not None or latest(product) is not None,
         "form": form,
@@ -62,8 +67,19 @@ def drill(request: HttpRequest, slug: str) -> HttpResponse:
 def _rolled_back(request: HttpRequest, product: Product, form: RollbackForm) -> HttpResponse:
     actor = request.actor  # type: ignore[attr-defined]
     data = form.cleaned_data
-    publication, made = roll_back(actor, product, data["reason"], leaves=data["leaves"] or None)
-    done = f"Publication {publication.number} restores the last good content."
+    to, leaves = data["to"], data["leaves"] or None
+    publication, made = roll_back(actor, product, data["reason"], to=to, leaves=leaves)
+    what = "the last good content" if to is None else f"what publication {to} stood for"
+    done = f"Publication {publication.number} restores {what}."
     words = done if made else f"Publication {publication.number} had rolled back already."
     messages.success(request, words)
     return redirect("releases:edges", slug=product.slug)
+
+
+def _named(request: HttpRequest) -> int | None:
+    """The publication that an address, or a form that comes back, names to go back to."""
+    given = (request.POST if request.method == "POST" else request.GET).get("to", "")
+    number = whole_number(given)
+    if given and number is None and request.method != "POST":
+        raise BadInput("bad_publication", "A publication is named by its number.")
+    return number
