@@ -62,9 +62,9 @@ def bootstrap(
 
     Needs a person's or the system's right to publish and a reason; 409 once anything is published.
     """
-    locked = lock_product(product.pk)
+    product = lock_product(product.pk)
     require(actor, Permission.PUBLISH, product.slug)
-    if latest(locked) is not None:
+    if latest(product) is not None:
         raise Conflict("already_live", "This product is live; the next generation needs a review.")
     if not reason.strip():
         raise BadInput("reason_missing", "Say why this generation begins the product.")
@@ -72,7 +72,7 @@ def bootstrap(
     if findings:
         raise Invalid("findings", "The document breaks its own rules.", errors=findings)
     publication = issue(
-        locked,
+        product,
         PublicationKind.PUBLISH,
         Serving(revision.digest),
         actor=actor.name,
