@@ -10,8 +10,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from celery import Celery
-from celery.signals import before_task_publish, import_modules
+from celery.signals import before_task_publish, import_modules, worker_ready
 
+from controlplane.pool import watch
 from controlplane.ticks import TickingTask, stamp
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
@@ -39,3 +40,4 @@ def install_schedule(**_: Any) -> None:
 
 import_modules.connect(install_schedule, weak=False)
 before_task_publish.connect(stamp, weak=False)
+worker_ready.connect(watch, weak=False)
