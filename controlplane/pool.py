@@ -19,9 +19,13 @@ KILLED = frozenset({-signal.SIGKILL, -signal.SIGSEGV, -signal.SIGBUS, -signal.SI
 
 
 def watch(sender: Any, **_: Any) -> None:
-    """A receiver of `worker_ready`. Pools without processes have nothing to watch."""
+    """A receiver of `worker_ready`.
+
+    A pool that looks after its processes itself gives each a pipe of its own (brokers with an
+    event loop), and one without processes has nothing to watch: both are left as they are.
+    """
     pool = getattr(sender.pool, "_pool", None)
-    if pool is not None and hasattr(pool, "on_process_down"):
+    if pool is not None and getattr(pool, "on_process_down", watch) is None:
         pool.on_process_down = partial(_ended, pool)
 
 

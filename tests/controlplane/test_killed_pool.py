@@ -8,8 +8,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from controlplane.pool import watch
 
 WORKER = """
 import sys
@@ -49,3 +52,16 @@ def test_a_worker_ends_with_a_process_of_it_that_was_killed(which: int) -> None:
         worker.kill()
     assert worker.returncode == 1
     assert "was ended by SIGKILL; so is its worker" in said
+
+
+def test_a_pool_that_looks_after_its_processes_itself_goes_on_doing_so() -> None:
+    pool = SimpleNamespace(on_process_down=print)
+    watch(SimpleNamespace(pool=SimpleNamespace(_pool=pool)))
+    assert pool.on_process_down is print
+
+
+def test_a_pool_without_processes_is_left_alone() -> None:
+    pool = SimpleNamespace()
+    watch(SimpleNamespace(pool=SimpleNamespace(_pool=pool)))
+    watch(SimpleNamespace(pool=SimpleNamespace()))
+    assert vars(pool) == {}
