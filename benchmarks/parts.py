@@ -3,10 +3,15 @@
 import argparse
 import os
 import pkgutil
+import signal
 import subprocess
 import sys
 from collections.abc import Container
 from importlib import import_module
+
+#: Tiny counts take seconds; what takes so long waits for something that won't come.
+SMOKE_S = 600
+ENDED_S = 60
 
 
 def main(package: str, tools: Container[str]) -> None:
@@ -19,7 +24,8 @@ def main(package: str, tools: Container[str]) -> None:
     load = ", ".join(f"{part:.2f}" for part in os.getloadavg())
     print(f"{os.cpu_count()} cores; load {load}", file=sys.stderr)
     names = options.names or _names(package, tools)
-    sys.exit(max(_apart(package, name, options.smoke) for name in names))
+    faults = [name for name in names if not _ended_well(package, name, options.smoke)]
+    sys.exit(f"failed: {', '.join(faults)}" if faults else 0)
 
 
 def _names(package: str, tools: Container[str]) -> list[str]:
@@ -27,10 +33,17 @@ def _names(package: str, tools: Container[str]) -> list[str]:
     return [name for name in modules if name != "__main__" and name not in tools]
 
 
-def _apart(package: str, name: str, smoke: bool) -> int:
+def _ended_well(package: str, name: str, smoke: bool) -> bool:
     print(f"{name} ...", file=sys.stderr)
     argv = [sys.executable, "-m", package, "--here", name, *(["--smoke"] if smoke else [])]
-    return subprocess.run(argv, check=False).returncode  # noqa: S603 - our own modules
+    process = subprocess.Popen(argv)  # noqa: S603 - our own modules
+    try:
+        return process.wait(SMOKE_S if smoke else None) == 0
+    except subprocess.TimeoutExpired:
+        print(f"{name} did not end within {SMOKE_S} s", file=sys.stderr)
+        process.send_signal(signal.SIGINT)  # so that it ends what it has started
+        process.wait(ENDED_S)
+        return False
 
 
 def _options(package: str) -> argparse.Namespace:

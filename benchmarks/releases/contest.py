@@ -13,6 +13,8 @@ from benchmarks.releases import stage
 AT_ONCE = 100
 #: A connection for each mover, beside those that the server keeps for itself.
 ROOM = f"max_connections={AT_ONCE + 50}"
+#: Who isn't at the gate by then won't come, and the others don't wait for ever.
+GATHERED_S = 60
 
 
 def run(smoke: bool) -> Iterable[Line]:
@@ -41,7 +43,7 @@ def _contest(made: Any, queued: int, at_once: int) -> tuple[Counter[str], float]
 
     publish(stage.actor("dee"), stage.approved(made, queued))
     rollout = Rollout.objects.latest("id")
-    gate, outcomes = threading.Barrier(at_once + 1), Counter[str]()
+    gate, outcomes = threading.Barrier(at_once + 1, timeout=GATHERED_S), Counter[str]()
     movers = [
         threading.Thread(target=_move, args=(rollout.pk, rollout.version, gate, outcomes))
         for _ in range(at_once)

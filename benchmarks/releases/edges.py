@@ -107,9 +107,13 @@ class Fleet:
             tell({"publication": number, "verified_ns": verified, "acknowledged_ns": done})
 
     async def _recorded(self, request: bytes) -> bool:
-        reader, writer = await asyncio.open_connection(HOST, self.port)
-        writer.write(request)
-        answer = await reader.read()
+        try:
+            reader, writer = await asyncio.open_connection(HOST, self.port)
+            writer.write(request)
+            answer = await reader.read()
+        except OSError as lost:
+            print(lost, file=sys.stderr, flush=True)
+            return False
         writer.close()
         if not answer.startswith(b"HTTP/1.1 200"):
             print(answer[:300].decode(), file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ import os
 import secrets
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / PRODUCT
 PEOPLE = {"ana": "engineer", "ben": "product_owner", "dee": "sre"}
 #: The web process keeps the connections of everybody; sockets of both ends are ours.
 FILES = 65_536
+#: A helper that tells nothing for so long waits for what won't come.
+SILENT_S = 120
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,14 @@ class Helper:
         self._process.stdin.flush()
 
     def heard(self) -> dict[str, Any]:
+        """The next thing it tells; raises RuntimeError when it ended or is silent for too long."""
         assert self._process.stdout is not None
+        late = threading.Timer(SILENT_S, self._process.kill)
+        late.start()
         line = self._process.stdout.readline()
+        late.cancel()
         if not line:
-            raise RuntimeError("a helper process ended early")
+            raise RuntimeError(f"a helper process ended, or told nothing within {SILENT_S} s")
         return dict(json.loads(line))
 
     def close(self) -> None:

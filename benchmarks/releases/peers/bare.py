@@ -46,14 +46,16 @@ def served() -> Any:
 
 
 queues: set[asyncio.Queue[str]] = set()
-listening: list[asyncio.Task[None]] = []
+listeners: list[asyncio.Task[None]] = []
+listening = asyncio.Event()
 
 
 async def stream(_: Any) -> Any:
     from django.http import StreamingHttpResponse
 
-    if not listening:
-        listening.append(asyncio.create_task(_listen()))
+    if not listeners:
+        listeners.append(asyncio.create_task(_listen()))
+    await listening.wait()  # who was greeted misses nothing that is notified afterwards
     return StreamingHttpResponse(_events(), content_type="text/event-stream")
 
 
@@ -72,6 +74,7 @@ async def _listen() -> None:
     address = os.environ["DATABASE_URL"]
     async with await psycopg.AsyncConnection.connect(address, autocommit=True) as connection:
         await connection.execute(f"LISTEN {CHANNEL}")
+        listening.set()
         async for hint in connection.notifies():
             for one in queues:
                 one.put_nowait(hint.payload)
