@@ -1,6 +1,7 @@
 """What the edges' entry reads and writes: plain SQL over an asynchronous pool, no ORM."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,7 @@ from django.conf import settings
 from msgspec import Meta
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
+from psycopg.errors import UniqueViolation
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
@@ -113,17 +115,18 @@ class EdgeStore:
         return str(row["slug"]) if row else None
 
     async def register(self, caller: Caller, name: str, kids: list[str]) -> Row | None:
-        """The edge of this credential, new or known; None when the name belongs to another one."""
-        row = await self.one(_EDGE, {"credential": caller.credential_id})
-        if row is not None:
-            return row if row["name"] == name else None
-        values = {
-            "product": caller.product_id,
-            "name": name,
-            "credential": caller.credential_id,
-            "kids": Jsonb(kids),
-        }
-        return await self.one(_REGISTER, values)
+        """The edge of this credential, new or known; None when the name belongs to another one.
+
+        Of two first requests at once the second finds what the first has made.
+        """
+        of_credential = {"credential": caller.credential_id}
+        made = {"product": caller.product_id, "name": name, "kids": Jsonb(kids), **of_credential}
+        row = await self.one(_EDGE, of_credential)
+        if row is None:
+            with contextlib.suppress(UniqueViolation):  # under another name, at this moment
+                row = await self.one(_REGISTER, made)
+            row = row or await self.one(_EDGE, of_credential)
+        return row if row and row["name"] == name else None
 
     async def saw(self, rows: list[Row]) -> None:
         """Edges were heard, each so many seconds ago; and what they were handed meanwhile."""
