@@ -2,14 +2,14 @@
 
 import os
 import signal
-import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchmarks.ports import free_port
 from orchid.cli.embedded import database
 from orchid.cli.embedded.logs import last_lines
 from orchid.cli.embedded.machine import Machine
@@ -69,8 +69,12 @@ class Rig:
         django.setup()
 
     def kill(self, name: str, pid: int | None = None) -> None:
-        """SIGKILL to a part or to one of its processes; what dies with it is started again."""
-        os.kill(pid or self.parts[name].process.pid, signal.SIGKILL)
+        """SIGKILL to a part or to one of its processes; what dies with it is started again.
+
+        A process inside a part, such as a server's connection, may have ended since it was picked.
+        """
+        with suppress(ProcessLookupError):
+            os.kill(pid or self.parts[name].process.pid, signal.SIGKILL)
 
     def members(self, name: str) -> list[int]:
         """The processes that a part has started itself."""
@@ -136,13 +140,6 @@ def rig(settings: dict[str, str]) -> Iterator[Rig]:
             yield made
         finally:
             made.stop()
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def until(done: Callable[[], bool], within_s: float) -> bool:
