@@ -18,6 +18,7 @@ def main(package: str, tools: Container[str]) -> None:
     """Run those that are named, else all but the `tools`, which measure nothing themselves."""
     options = _options(package)
     if options.here:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what it has started ends with it
         for line in import_module(f"{package}.{options.here}").run(options.smoke):
             print(line.as_json(), flush=True)
         return
@@ -41,7 +42,7 @@ def _ended_well(package: str, name: str, smoke: bool) -> bool:
         return process.wait(SMOKE_S if smoke else None) == 0
     except subprocess.TimeoutExpired:
         print(f"{name} did not end within {SMOKE_S} s", file=sys.stderr)
-        process.send_signal(signal.SIGINT)  # so that it ends what it has started
+        process.terminate()
         process.wait(ENDED_S)
         return False
 
