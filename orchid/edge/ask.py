@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from orchid.engine.wire.diagnosis import RecordError, why_refused
+from orchid.engine.wire.diagnosis import UNDECODED, RecordError, why_refused
 from orchid.engine.wire.fields import (
     Code,
     Count,
@@ -116,7 +116,7 @@ def read(body: bytes, kind: type[AskT]) -> AskT:
     """The typed question; raises RecordError with a code and a field."""
     try:
         return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise why_refused(body, error) from error
 
 

@@ -9,8 +9,9 @@ from enum import StrEnum
 
 import msgspec
 
+from orchid.engine.wire.diagnosis import UNDECODED
 from orchid.formats.lines import lines
-from orchid.formats.reading import UNDECODED, Lost, Nanoseconds, Reading, Whole
+from orchid.formats.reading import Lost, Nanoseconds, Reading, Whole
 
 
 class Failure(StrEnum):

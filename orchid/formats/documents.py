@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from orchid.engine.wire.diagnosis import UNDECODED
 from orchid.formats.lines import lines
-from orchid.formats.reading import UNDECODED, Lost, UnreadableError
+from orchid.formats.reading import Lost, UnreadableError
 from orchid.formats.tables import lose
 
 Record = TypeVar("Record")

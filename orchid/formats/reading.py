@@ -3,13 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Generic, TypeVar
 
-import msgspec
 from msgspec import Meta
 
 Record = TypeVar("Record")
-
-#: What a decoder raises for input that it can't read, endless nesting included.
-UNDECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 #: Whole numbers as they are kept: a stamp or duration, and a count of tokens or a version.
 Nanoseconds = Annotated[int, Meta(ge=0, le=2**63 - 1)]

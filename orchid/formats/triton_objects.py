@@ -13,7 +13,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from orchid.formats.reading import UNDECODED, Lost, Nanoseconds
+from orchid.engine.wire.diagnosis import UNDECODED
+from orchid.formats.reading import Lost, Nanoseconds
 
 _KEYS = b"id|model_name|model_version|request_id|parent_id|timestamps|activity|tensor"
 OBJECT_START = re.compile(rb'\{\s{0,8}"(?:' + _KEYS + rb')"\s{0,8}:')

@@ -5,7 +5,8 @@ gRPC leaves out what is zero. All figures are totals since the server, or that m
 
 import msgspec
 
-from orchid.formats.reading import UNDECODED, Reading, UnreadableError
+from orchid.engine.wire.diagnosis import UNDECODED
+from orchid.formats.reading import Reading, UnreadableError
 
 
 class Total(msgspec.Struct, frozen=True):

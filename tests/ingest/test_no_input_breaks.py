@@ -134,6 +134,13 @@ def test_no_bytes_headers_or_query_break_a_door(
     doors.count()
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_no_body_of_the_strange_ones_breaks_a_door(doors: Doors, way: str) -> None:
+    for body in RAW:
+        doors.post(way, body, {}, {})
+    doors.count()
+
+
 def _travels(value: str) -> bool:
     """Whether a server would hand the header on: latin-1 without line ends."""
     return all(character.isprintable() and ord(character) < 256 for character in value)

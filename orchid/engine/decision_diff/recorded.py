@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from orchid.engine.wire.diagnosis import RecordError, why_refused
+from orchid.engine.wire.diagnosis import UNDECODED, RecordError, why_refused
 from orchid.engine.wire.fields import (
     Action,
     Cohort,
@@ -84,7 +84,7 @@ def read_recorded(line: bytes) -> Recorded:
         )
     try:
         return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise why_refused(line, error) from error
 
 

@@ -4,8 +4,12 @@ import json
 import re
 from typing import Any
 
+import msgspec
+
 from orchid.engine.wire.fields import TEXT_FIELDS
 
+#: What a decoder raises for input that it can't read, endless nesting included.
+UNDECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _NOT_A_NUMBER = object()
 _AT = re.compile(r" - at (?:`key` in )?`\$\.?(?P<path>[^`]*)`\Z")
 _NAMED = re.compile(r"(?:missing required|contains unknown) field `(?P<name>[^`]*)`")

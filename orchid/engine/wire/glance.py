@@ -13,6 +13,7 @@ from typing import Annotated, TypeGuard
 import msgspec
 from msgspec import Meta, Raw
 
+from orchid.engine.wire.diagnosis import UNDECODED
 from orchid.engine.wire.fields import TEXT_FIELDS, Dimensions, Instant, Name
 from orchid.engine.wire.records import BYTE_ORDER_MARK
 
@@ -61,21 +62,21 @@ def glance(data: bytes) -> Glance:
 def _seen(data: bytes) -> list[_Seen]:
     try:
         return _many.decode_lines(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODED:
         return [one for line in data.split(b"\n") for one in _one(line)]
 
 
 def _one(line: bytes) -> list[_Seen]:
     try:
         return [_many.decode(line)]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODED:
         return []
 
 
 def _segments(raw: bytes) -> list[dict[str, str]]:
     try:
         segment = _segment.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODED:
         return []
     return [segment] if TEXT_FIELDS.isdisjoint(segment) else []
 

@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import UNSET
 
 from orchid.engine.wire.amounts import TEU_PARTS
-from orchid.engine.wire.diagnosis import RecordError
+from orchid.engine.wire.diagnosis import UNDECODED, RecordError
 from orchid.engine.wire.loose import attempts_of, decisions_of, requests_of
 from orchid.engine.wire.records import (
     AMOUNTS,
@@ -76,7 +76,7 @@ class _InDoubtError(ValueError):
 
 
 #: What the fast way refuses with.
-_Doubts = (_InDoubtError, RecordError, msgspec.DecodeError, UnicodeDecodeError)
+_Doubts = (_InDoubtError, RecordError, *UNDECODED)
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from orchid.engine.wire.diagnosis import RecordError, why_refused
+from orchid.engine.wire.diagnosis import UNDECODED, RecordError, why_refused
 from orchid.engine.wire.fields import (
     TEXT_FIELDS,
     Action,
@@ -218,7 +218,7 @@ def parse_record(line: bytes) -> RequestRecord:
         )
     try:
         return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise why_refused(line, error) from error
 
 

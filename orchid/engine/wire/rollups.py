@@ -16,7 +16,7 @@ from msgspec import Meta
 from orchid.engine.histogram import OVERFLOW
 from orchid.engine.outcome import COUNTERS
 from orchid.engine.rollup import FIGURES, Figure, Sums
-from orchid.engine.wire.diagnosis import RecordError, why_refused
+from orchid.engine.wire.diagnosis import UNDECODED, RecordError, why_refused
 from orchid.engine.wire.fields import (
     TEXT_FIELDS,
     Cohort,
@@ -113,7 +113,7 @@ def parse_rollup(line: bytes) -> RollupRecord:
         )
     try:
         rollup = _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise why_refused(line, error) from error
     for fault in _faults(rollup):
         raise fault

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from orchid.engine.wire.diagnosis import RecordError, why_refused
+from orchid.engine.wire.diagnosis import UNDECODED, RecordError, why_refused
 from orchid.engine.wire.fields import (
     TEXT_FIELDS,
     Action,
@@ -108,7 +108,7 @@ def parse_shadow(line: bytes) -> ShadowRecord:
         )
     try:
         return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODED as error:
         raise why_refused(line, error) from error
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
+from orchid.engine.wire.diagnosis import UNDECODED
 from orchid.formats.otlp.protobuf_body import collected
 from orchid.formats.otlp.spans import Packed, SpanError
 from orchid.formats.otlp.wire import KeyValue, WireSpan
-from orchid.formats.reading import UNDECODED, Reading, UnreadableError
+from orchid.formats.reading import Reading, UnreadableError
 
 
 class _AnyValue(msgspec.Struct, rename="camel"):

@@ -11,7 +11,8 @@ import msgspec
 
 from orchid.engine.sample import described
 from orchid.engine.trial_evidence import Fact
-from orchid.formats.reading import UNDECODED, Lost, Nanoseconds, UnreadableError
+from orchid.engine.wire.diagnosis import UNDECODED
+from orchid.formats.reading import Lost, Nanoseconds, UnreadableError
 from orchid.formats.tables import lose
 from orchid.formats.trials.requests import Ended, Request, point, sends
 from orchid.formats.trials.shape import Clock, Loop, Method, Metric, Point, Trial, bounded

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from orchid.engine.decision_diff.recorded import read_recorded
 from orchid.engine.wire.diagnosis import RecordError
+from orchid.engine.wire.glance import glance
+from orchid.engine.wire.lines import read_lines
 from orchid.engine.wire.records import (
     MAX_RECORD_BYTES,
     AttemptRecord,
     DecisionRecord,
+    Rejected,
     RequestRecord,
     encode_record,
     parse_ndjson,
@@ -183,11 +187,18 @@ def test_a_time_keeps_its_offset() -> None:
     assert record.arrived_at == datetime(2026, 5, 1, 10, 0, 0, 250_000, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("field", ["a", "segment", "decision", "attempts", "arrived_at"])
 @pytest.mark.parametrize("depth", [*range(900, 1_000, 7), 5_000, 30_000])
-def test_nesting_of_any_depth_is_a_refusal_and_no_fault(depth: int) -> None:
-    deep = b'{"a":' + b"[" * depth + b"]" * depth + b"}"
-    parsed = parse_ndjson(deep + b"\n" + line())
+def test_nesting_of_any_depth_is_a_refusal_and_no_fault(depth: int, field: str) -> None:
+    deep = f'{{"{field}":'.encode() + b"[" * depth + b"]" * depth + b"}"
+    body, refused = deep + b"\n" + line(), list[Rejected]()
+    parsed = parse_ndjson(body)
     assert [number for number, _ in parsed.records] == [2]
+    assert sum(len(lines.requests) for lines in read_lines(body, refused)) == 1
+    assert [one.line for one in (*refused, *parsed.rejected)] == [1, 1]
+    assert glance(body) == glance(line())
+    with pytest.raises(RecordError):
+        read_recorded(deep)
 
 
 @pytest.mark.parametrize("value", ["a=b", "a|b", "a|task=b"])
