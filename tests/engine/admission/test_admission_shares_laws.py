@@ -168,6 +168,10 @@ class Run:
         total = self.served[node.path]
         return total[end] - total[begin]
 
+    def below(self, node: Node) -> list[Node]:
+        nodes = self.shares.nodes.items()
+        return [one for path, one in nodes if path[:-1][: len(node.path)] == node.path]
+
     def always_asking(self, begin: int, end: int) -> list[tuple[Node, ...]]:
         """Paths of those who asked in every tick of the window."""
         ticks = [self.asking[tick] for tick in range(begin, end)]
@@ -204,12 +208,14 @@ def milliseconds(begin: int, end: int) -> int:
 @settings(max_examples=60, deadline=None)
 @given(RUNS)
 def test_who_keeps_asking_gets_his_rate_from_the_first_tick_on(run: Run) -> None:
-    """Even when all of it was lent a moment before: he waits for a request's debt a level."""
+    """Even when all of it was lent a moment before: he waits for a request's debt a level, and
+    for what those below him took of it in a burst."""
     for begin, end in WINDOWS:
         for path in run.always_asking(begin, end):
             leaf = path[0]
             sure = min([leaf.rate, *(node.ceiling for node in path if node.capped)])
-            least = sure * (milliseconds(begin, end) - TICK_MS) / 1000 - SIZE * len(path)
+            debt = SIZE * len(path) + sum(node.rate for node in run.below(leaf))
+            least = sure * (milliseconds(begin, end) - TICK_MS) / 1000 - debt
             assert run.between(leaf, begin, end) >= least, (leaf, begin, end)
 
 
@@ -217,10 +223,8 @@ def test_who_keeps_asking_gets_his_rate_from_the_first_tick_on(run: Run) -> None
 @given(RUNS)
 def test_a_ceiling_holds_over_every_window_but_for_bursts(run: Run) -> None:
     """Its own burst, and those of levels below: under their own rates they ask no ceiling above."""
-    nodes = run.shares.nodes
-    for node in nodes.values():
-        below = [n.rate for path, n in nodes.items() if path[:-1][: len(node.path)] == node.path]
-        bursts = node.ceiling + sum(below) + SIZE * 4
+    for node in run.shares.nodes.values():
+        bursts = node.ceiling + sum(one.rate for one in run.below(node)) + SIZE * 4
         for begin, end in WINDOWS:
             allowed = node.ceiling * milliseconds(begin, end) / 1000 + bursts
             got = run.between(node, begin, end)

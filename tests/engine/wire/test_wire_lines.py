@@ -97,8 +97,10 @@ def lines(draw: st.DrawFn) -> bytes:
         inside: Any = document
         for step in place[:-1]:
             at: Any = step
-            inside = inside[at] if isinstance(inside, list | dict) and inside else {}
-            inside = inside if isinstance(inside, list | dict) else {}
+            try:  # what is there may be an odd value by now
+                inside = inside[at]
+            except (KeyError, IndexError, TypeError):
+                inside = {}
         if isinstance(inside, dict):
             inside[place[-1]] = draw(ODD)
     text = json.dumps(document, separators=draw(SPACED), ensure_ascii=draw(st.booleans()))
