@@ -262,6 +262,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "DEFAULT_GENERATOR_CLASS": "controlplane.schema.OneAtATime",
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
     64 * 1024 * 1024

@@ -1,6 +1,10 @@
 """What every answer carries, and what refusals look like for people and for machines."""
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -119,3 +123,30 @@ def test_the_api_describes_itself_to_who_is_known(cast: Cast) -> None:
     assert answer.status_code == 200
     assert "3.1.0" in text
     assert "/api/v1/products/{slug}/generations" in text
+
+
+FIRST_OF_A_PROCESS = """
+import django
+django.setup()
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from drf_spectacular.views import SpectacularAPIView
+import controlplane.urls
+start = Barrier(6, timeout=60)
+def described(_):
+    start.wait()
+    return len(SpectacularAPIView.generator_class().get_schema(public=True)["paths"])
+with ThreadPoolExecutor(6) as pool:
+    print(*set(pool.map(described, range(6))))
+"""
+
+
+def test_a_new_process_describes_the_api_to_several_at_once() -> None:
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "controlplane.settings"}
+    argv = [sys.executable, "-c", FIRST_OF_A_PROCESS]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        argv, cwd=root, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
