@@ -1,13 +1,14 @@
 """Somebody leaves: what they and their machines show counts no longer; and they may come back."""
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 from allauth.usersessions.models import UserSession
 from django.core.management import CommandError, call_command
-from django.db import connections
+from django.db import transaction
 from django.test import Client
 from pytest_django import Settings
 
@@ -18,6 +19,7 @@ from accounts.roles import EVERY_PRODUCT
 from accounts.services import grant, issue_credential, revoke_grant
 from controlplane.errors import Conflict
 from tests.people import PASSWORD, Cast, cast_in
+from tests.releases.hostile.meeting import alone, codes, until
 
 SLUG = "orchid-demo"
 
@@ -171,24 +173,17 @@ def ends_account(actor: Actor, name: str) -> None:
 def test_of_two_last_owners_who_shut_out_each_other_one_stays(
     act: Callable[[Actor, str], None],
 ) -> None:
+    """The owners' rows are held until both have been let in and wait for them."""
     cast = cast_in()
-    said: list[str] = []
-
-    def try_it(actor: Actor, name: str) -> None:
-        try:
-            act(actor, name)
-            said.append("done")
-        except Conflict as refused:
-            said.append(refused.code)
-        finally:
-            connections.close_all()
-
     pairs = [(cast.actor("ben"), "cho"), (cast.actor("cho"), "ben")]
-    threads = [threading.Thread(target=try_it, args=pair) for pair in pairs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(said) == ["done", "last_owner"]
+    coming: list[Future[Any]] = []
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            list(Grant.objects.select_for_update().filter(role="product_owner"))
+            for pair in pairs:
+                coming.append(pool.submit(alone, partial(act, *pair)))
+                until(coming)
+        results = [one.result(60) for one in coming]
+    assert codes(results) == ["last_owner"]
     owners = Grant.objects.filter(role="product_owner", user__is_active=True)
     assert owners.count() == 1
