@@ -84,8 +84,14 @@ def closed_rollouts(product: Product) -> list[Rollout]:
 
 
 def publication_fact(publication: Publication) -> PublicationFact:
-    """A publication with its digests in words and the votes that carried its candidate."""
-    shares = {publication.incumbent_digest: 1.0 - publication.fraction}
+    """A publication with its digests in words and the votes that carried its candidate.
+
+    An incumbent that a candidate has wholly replaced gets nothing new, so it isn't named; what it
+    still has open stands under Reconciliation.
+    """
+    shares = {}
+    if publication.incumbent_digest in publication.served:
+        shares[publication.incumbent_digest] = 1.0 - publication.fraction
     if publication.candidate_digest:
         shares[publication.candidate_digest] = publication.fraction
     serves = [_serves(publication, digest, share) for digest, share in shares.items()]

@@ -47,6 +47,15 @@ def test_every_publication_but_the_newest_leads_there(history: History, dee: Cli
     assert f'href="{ROLLBACK}?to={history.current.number}"' not in page
 
 
+def test_what_serves_everything_is_said_alone(history: History, dee: Client) -> None:
+    newest = (
+        dee.get(PUBLICATIONS).content.decode().partition("<article")[2].partition("</article")[0]
+    )
+    assert "<dt>Everything</dt>" in newest
+    assert "of eligible" not in newest  # nor is there a share of what got nothing new
+    assert newest.count("<dt>Digest</dt>") == 1
+
+
 def test_who_may_not_roll_back_is_not_led_there(history: History, client: Client) -> None:
     client.force_login(User.objects.get(username="eve"))
     assert f"{ROLLBACK}?to=" not in client.get(PUBLICATIONS).content.decode()
