@@ -237,7 +237,7 @@ def test_a_signal_ends_it_cleanly(server: Path, tmp_path: Path, how: signal.Sign
     assert "Watching" in process.stderr.readline()
     process.send_signal(how)
     try:
-        _, rest = process.communicate(timeout=30)
+        _, rest = process.communicate(timeout=120)
     finally:
         process.kill()
     assert "Stopped. 0 parts delivered" in rest

@@ -103,6 +103,6 @@ def test_it_takes_tritons_place_on_request_and_says_so(tmp_path: Path) -> None:
     assert (state.kind, state.slots, state.grpc, state.trace_dir) == ("stand-in", 4, None, None)
     assert httpx.get(f"http://{state.http}/v2/health/ready").status_code == 200
     process.terminate()
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
     process.stdout.close()
     assert ready(tmp_path) == []

@@ -47,7 +47,7 @@ def test_a_worker_ends_with_a_process_of_it_that_was_killed(which: int) -> None:
         processes = [int(pid) for pid in told.split()]
         os.kill(processes[which], signal.SIGKILL)
         # Its outputs end when nobody holds them any more: the other process is gone as well.
-        _, said = worker.communicate(timeout=30)
+        _, said = worker.communicate(timeout=120)
     finally:
         worker.kill()
     assert worker.returncode == 1

@@ -83,7 +83,7 @@ class ControlPlane:
         assert not any(batch.rejected for batch in parsed)
         return [record for batch in parsed for _, record in batch.records]
 
-    async def until(self, ready: Any, within_s: float = 5.0) -> None:
+    async def until(self, ready: Any, within_s: float = 30.0) -> None:
         """Wait until something this control plane heard makes `ready()` true."""
         async with asyncio.timeout(within_s):
             while not ready():

@@ -163,7 +163,7 @@ async def test_a_first_publication_is_found_soon_by_an_edge_that_had_nothing(
     site: Site, plane: ControlPlane
 ) -> None:
     async with site.edge():
-        await plane.until(lambda: bool(plane.batches), 10)  # it has been up for a while
+        await plane.until(lambda: bool(plane.batches))  # it has been up for a while
         published = time.monotonic()
         plane.publish(bundle(1))
         await plane.until(lambda: plane.activated(1))
@@ -177,7 +177,7 @@ async def test_a_better_bundle_is_found_soon_after_a_refused_one(
     async with site.edge():
         await plane.until(lambda: plane.activated(1))
         plane.publish(bundle(2), key=new_key())
-        await plane.until(lambda: len(plane.tags) > 6, 10)  # offered again and again
+        await plane.until(lambda: len(plane.tags) > 6)  # offered again and again
         assert len(plane.refusals()) == 1  # and reported once
         published = time.monotonic()
         plane.publish(bundle(3))

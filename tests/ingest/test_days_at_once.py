@@ -28,7 +28,7 @@ def test_a_day_that_two_make_at_once_is_there_for_both(table: str) -> None:
     made, go_on = Event(), Event()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(_held, MAKERS[table], made, go_on)
-        made.wait(10)
+        assert made.wait(60)
         second = pool.submit(_alone, MAKERS[table])
         try:
             _until_somebody_waits()
@@ -48,7 +48,7 @@ def _held(make: Callable[[], None], made: Event, go_on: Event) -> None:
         with transaction.atomic():
             make()
             made.set()
-            go_on.wait(10)
+            go_on.wait(60)
     finally:
         connections.close_all()
 
@@ -62,12 +62,12 @@ def _alone(make: Callable[[], None]) -> None:
 
 def _both(*done: Future[None]) -> None:
     for one in done:
-        one.result(10)
+        one.result(60)
 
 
 def _until_somebody_waits() -> None:
     """The database tells no event of a wait, so it is asked until there is one."""
-    deadline = monotonic() + 10
+    deadline = monotonic() + 60
     while not _somebody_waits():
         assert monotonic() < deadline, "nobody waits"
         sleep(0.01)

@@ -126,7 +126,7 @@ def test_a_lease_that_runs_out_under_a_living_worker_takes_nothing_from_it(
 
     def slow(batch: Batch, body: bytes) -> Any:
         with ThreadPoolExecutor(1) as second:
-            second.submit(_alone, lambda: services.process(pk, late)).result(timeout=10)
+            second.submit(_alone, lambda: services.process(pk, late)).result(timeout=60)
         return real(batch, body)
 
     monkeypatch.setitem(processing.READERS, "edge", slow)

@@ -199,7 +199,7 @@ def test_two_workers_with_parts_of_one_run_lose_no_stamp(inbox: Bringer) -> None
     inbox.bring(written(*objects), "whole")
     whole = inbox.rows("whole")
     halves = [inbox.stored(written(*objects[start::2]), "parts") for start in (0, 1)]
-    start = threading.Barrier(2)
+    start = threading.Barrier(2, timeout=60)
 
     def work(batch: Batch) -> None:
         try:

@@ -39,10 +39,10 @@ class Served:
 
     def client(self, token: str = "", **headers: str) -> httpx.AsyncClient:
         shown = {"Authorization": f"Bearer {token or self.token}", "Orchid-Edge": "edge-1"}
-        return httpx.AsyncClient(base_url=self.url, headers=shown | headers, timeout=10)
+        return httpx.AsyncClient(base_url=self.url, headers=shown | headers, timeout=30)
 
     async def until_held(self, number: int) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while self.hub.held != number:  # noqa: ASYNC110 - the hub tells nobody of its numbers
                 await asyncio.sleep(0.01)
 
@@ -89,12 +89,12 @@ class Reader:
         self._events: list[Event] = []
 
     async def next(self) -> Event:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(30):
             while not self._events:
                 self._events += self._parser.feed(await anext(self._pieces))
         return self._events.pop(0)
 
-    async def ended(self, within_s: float = 8) -> bool:
+    async def ended(self, within_s: float = 30) -> bool:
         async with asyncio.timeout(within_s):
             async for _ in self._pieces:
                 pass

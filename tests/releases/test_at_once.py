@@ -50,7 +50,7 @@ def together(*acts: Callable[[], Any]) -> list[Any]:
 
     def run(act: Callable[[], Any]) -> Any:
         try:
-            start.wait(10)
+            start.wait(60)
             return act()
         except Conflict as refused:
             return refused

@@ -164,9 +164,9 @@ async def test_a_held_poll_is_told_of_it_and_its_answer_is_kept(entry: Entry) ->
     second = await entry.bundle(first.headers["ETag"], wait=5)
     assert second.status_code == 200
     waiting = asyncio.create_task(entry.bundle(second.headers["ETag"], wait=20))
-    await asyncio.wait_for(entry.app.state.hub.listening.wait(), 5)
+    await asyncio.wait_for(entry.app.state.hub.listening.wait(), 30)
     drill, _ = await sync_to_async(lambda: start_drill(actor("dee"), entry.product))()
-    told = await asyncio.wait_for(waiting, 5)
+    told = await asyncio.wait_for(waiting, 30)
     assert (told.status_code, told.headers["Orchid-Drill"]) == (304, str(drill.pk))
     path = f"{BASE}/drills/{drill.pk}"
     assert (await entry.client.get(path)).text == drill.token

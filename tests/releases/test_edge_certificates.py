@@ -161,6 +161,6 @@ def _posted(path: str, asked: dict[str, Any]) -> None:
 
 async def _active(number: int) -> None:
     said = Activation.objects.filter(publication__number=number, state="active")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await said.aexists():  # noqa: ASYNC110 - a row tells nobody that it is there
             await asyncio.sleep(0.05)

@@ -97,7 +97,7 @@ async def test_a_connection_that_died_without_a_word_is_found_and_not_believed(
         serving(shared, 3, dsn) as served,
         held_open(served) as (client, reader),
     ):
-        await asyncio.wait_for(served.hub.listening.wait(), 5)
+        await asyncio.wait_for(served.hub.listening.wait(), 30)
         assert (await client.get(BUNDLE)).status_code == 200
         fall_deaf()
         since = await revoked(served)

@@ -1,5 +1,6 @@
 """Do state, bundle and audit agree? Every sentence is a place where they do not."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -22,6 +23,7 @@ TAKERS = {
     "resume": ("rollout.resume",),
     "rollback": ("rollout.rollback", "publication.rollback"),
 }
+COMES_AGAIN_S = 30.0
 #: What a person's click is called in the audit trail.
 CLICKS = {
     "publish": ("proposal.publish",),
@@ -136,16 +138,24 @@ def _clicks(acknowledged: Counter[str]) -> Iterator[str]:
 
 
 def _served(url: str, edge_token: str, newest: Publication) -> Iterator[str]:
-    answer = httpx.get(
-        f"{url}/edge/v1/products/{SLUG}/bundle",
-        headers={"Authorization": f"Bearer {edge_token}", "Orchid-Edge": "edge-1"},
-        timeout=20,
-    )
+    answer = _offered(url, edge_token)
     if answer.text != newest.token:
         yield f"edges are served another bundle ({answer.status_code}) than the newest row's"
     if not edge_is_on_the_newest():
         seen = EdgeSeen.objects.filter(edge__product=product()).first()
         yield f"the edge runs {seen.active_publication if seen else None}, not {newest.number}"
+
+
+def _offered(url: str, edge_token: str) -> httpx.Response:
+    """What an edge is served. One that is turned away for a moment comes again, as edges do: the
+    web process may find only now that its connections were cut."""
+    headers = {"Authorization": f"Bearer {edge_token}", "Orchid-Edge": "edge-1"}
+    until = time.monotonic() + COMES_AGAIN_S
+    while True:
+        answer = httpx.get(f"{url}/edge/v1/products/{SLUG}/bundle", headers=headers, timeout=20)
+        if answer.status_code != 503 or time.monotonic() > until:
+            return answer
+        time.sleep(0.5)
 
 
 def _chain() -> Iterator[str]:

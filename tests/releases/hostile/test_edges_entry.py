@@ -116,7 +116,7 @@ async def test_a_body_that_takes_for_ever_is_given_up(
             await asyncio.sleep(0.05)
 
     sent = entry.client.post(f"{BASE}/activations", content=drop_by_drop())
-    answer = await asyncio.wait_for(sent, 10)
+    answer = await asyncio.wait_for(sent, 30)
     assert (answer.status_code, answer.json()["code"]) == (408, "too_slow")
 
 
@@ -149,7 +149,11 @@ async def test_one_credential_holds_two_streams_and_no_more(entry: Entry) -> Non
     hub = entry.app.state.hub
     tag = (await entry.bundle()).headers["ETag"]
     polls = [asyncio.create_task(entry.bundle(tag, wait=30)) for _ in range(40)]
-    done, waiting = await asyncio.wait(polls, timeout=3)
+    async with asyncio.timeout(60):
+        done, waiting = await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
+        while len(waiting) > 2:
+            more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            done |= more
     assert {poll.result().status_code for poll in done} == {304}
     assert (len(waiting), hub.held) == (2, 2)
     for poll in waiting:
