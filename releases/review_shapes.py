@@ -6,6 +6,7 @@ from django.utils import timezone
 from rest_framework import serializers
 
 from releases.models import Comment, Proposal, SecondLook
+from releases.selectors.waiting import is_behind
 from releases.serializers import Moved, ProposalOut
 from releases.services.binding import current_revision
 from releases.services.bulk import MOST_AT_ONCE, MOVES, VOTES, Outcome
@@ -20,14 +21,22 @@ class ProposalWhole(ProposalOut):
     """One proposal with when its round ends and what keeps it from being published now.
 
     `newest_digest` is the text of its generation as it is now, which an emergency would serve.
+    `is_behind`: something else became live since it was begun, so that it has to be rebased.
     """
 
     newest_digest = serializers.SerializerMethodField()
     expires_at = serializers.SerializerMethodField()
     hindrances = serializers.SerializerMethodField()
+    is_behind = serializers.SerializerMethodField()
 
     class Meta(ProposalOut.Meta):
-        fields = (*ProposalOut.Meta.fields, "newest_digest", "expires_at", "hindrances")
+        fields = (
+            *ProposalOut.Meta.fields,
+            "newest_digest",
+            "expires_at",
+            "hindrances",
+            "is_behind",
+        )
 
     def get_newest_digest(self, row: Proposal) -> str:
         return current_revision(row.generation).digest
@@ -35,6 +44,9 @@ class ProposalWhole(ProposalOut):
     def get_expires_at(self, row: Proposal) -> str | None:
         ends = expires_at(row) if row.state in WAITING_PROPOSALS else None
         return ends.isoformat() if ends else None
+
+    def get_is_behind(self, row: Proposal) -> bool:
+        return is_behind(row)
 
     def get_hindrances(self, row: Proposal) -> list[dict[str, str]]:
         if row.state != ProposalState.APPROVED:

@@ -20,7 +20,7 @@ from releases.services.issue import latest
 from releases.services.rebase import base_of
 from releases.services.second_look import why_not_look
 from releases.services.waiting import goes_by_itself, is_missed
-from releases.states import OPEN_SECOND_LOOKS, WAITING_PROPOSALS, ProposalState
+from releases.states import OPEN_PROPOSALS, OPEN_SECOND_LOOKS, WAITING_PROPOSALS, ProposalState
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ def waiting(actor: Actor, proposal: Proposal, now: datetime) -> Waiting:
     """Read what a proposal waits for."""
     slug = proposal.product.slug
     may_propose = may(actor, Permission.PROPOSE, slug)
-    is_behind = _is_behind(proposal)
+    behind = is_behind(proposal)
     return Waiting(
         expires_at=expires_at(proposal) if proposal.state in WAITING_PROPOSALS else None,
         hindrances=hindrances(proposal, now) if proposal.state == ProposalState.APPROVED else [],
         is_missed=proposal.state == ProposalState.APPROVED and is_missed(proposal, now),
         by_itself=goes_by_itself(proposal),
-        is_behind=is_behind,
+        is_behind=behind,
         zone_words=_zone_words(proposal),
         comments=list(proposal.comments.order_by("at", "id")),
         may_propose=may_propose,
         may_reschedule=may_propose and allowed(proposal, Move.RESCHEDULE),
-        may_rebase=may_propose and is_behind and allowed(proposal, Move.REBASE),
+        may_rebase=may_propose and behind and allowed(proposal, Move.REBASE),
         may_act_alone=may(actor, Permission.EMERGENCY, slug) and allowed(proposal, Move.EMERGENCY),
     )
 
@@ -102,8 +102,10 @@ def _look_fact(actor: Actor, look: SecondLook, live: Publication | None) -> Look
     return LookFact(look, revision, _why_not(actor, look), look.publication == live)
 
 
-def _is_behind(proposal: Proposal) -> bool:
-    """Whether its text was begun from something else than what is live now."""
+def is_behind(proposal: Proposal) -> bool:
+    """Whether it can still go out and was begun from something else than what is live now."""
+    if proposal.state not in OPEN_PROPOSALS:
+        return False
     live = latest(proposal.product)
     base = base_of(proposal, current_revision(proposal.generation))
     return live is not None and bool(base) and base != live.target_digest

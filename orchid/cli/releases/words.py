@@ -40,7 +40,10 @@ def _proposal(found: Json) -> Iterator[str]:
         yield f"Returned: {found['returned_why']}."
     yield from (f"Kept by {one['code']}: {one['detail']}" for one in found["hindrances"])
     yield f"Bound digest: {found['bound_digest']}"
-    if found["state"] in NEXT:
+    if found["is_behind"]:
+        yield "Something else became live since it was begun, and would be taken back."
+        yield f"Next: orchid proposal rebase {found['id']}"
+    elif found["state"] in NEXT:
         yield f"Next: {NEXT[found['state']].format(**found)}"
 
 

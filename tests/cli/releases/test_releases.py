@@ -87,6 +87,8 @@ def test_a_rebase_lists_what_both_changed_and_takes_choices(
         product, stages=[{"canary": 0.3, "hold": "20s"}, {"canary": 1.0, "hold": "5s"}]
     )
     cast.published(product, stages=[{"canary": 0.5, "hold": "20s"}, {"canary": 1.0, "hold": "9s"}])
+    shown = orchid(f"proposal show {mine.pk}", "ben")[1]
+    assert ("would be taken back" in shown, f"proposal rebase {mine.pk}" in shown) == (True, True)
     code, out, _ = orchid(f"proposal rebase {mine.pk}", "ana")
     assert (code, "/rollout/stages" in out, "--mine POINTER" in out) == (1, True, True)
     pointers = [
@@ -99,6 +101,7 @@ def test_a_rebase_lists_what_both_changed_and_takes_choices(
     assert orchid(f"proposal rebase {mine.pk} {line}", "ana")[0] == 0
     again = orchid(f"proposal rebase {mine.pk}", "ana")
     assert (again[0], "nothing to rebase" in again[1]) == (0, True)
+    assert "would be taken back" not in orchid(f"proposal show {mine.pk}", "ben")[1]
 
 
 def test_a_rollout_is_held_and_sent_on_by_an_operations_token(
