@@ -242,7 +242,7 @@ def test_what_is_no_scored_answer_is_told_with_its_line(
             ("decode", "8e9", "--bytes-per-s", "2039e9", "--output", "400"),
             "7.85 ms a token at least; 400 tokens 3,138.8 ms",
         ),
-        (("batch", "10", "50", "200", "30"), "290 of 800 slots are of use: 36.25%"),
+        (("batch", "10", "50", "200", "30"), "290 of 800 slots are of use: 36.25 %"),
         (
             ("speculation", "--acceptance", "0.8", "--draft", "4", "--draft-cost", "0.05"),
             "3.36 tokens a pass; 2.80 times as fast; 1.55 times the operations",
@@ -271,4 +271,4 @@ def test_a_figure_that_is_none_is_refused(policy: Run, value: str) -> None:
 
 def test_explain_prints_the_policy_card(policy: Run) -> None:
     out = policy("explain", SERVE, "--successes-per-s", "319.8")[1]
-    assert "(98.40% attainment): card $0.00015113, reserve 0.00000887." in out
+    assert "(98.40 % attainment): card $0.00015113, reserve 0.00000887." in out

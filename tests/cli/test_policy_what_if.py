@@ -81,5 +81,5 @@ def test_explain_tells_every_trial_and_what_headroom_is_for(reference: str) -> N
 
 def test_explain_sets_equal_prices_beside_the_work(reference: str) -> None:
     out = run("explain", reference).output
-    assert "Counted alike, every request would be 0.31%." in out
+    assert "Counted alike, every request would be 0.31 %." in out
     assert "headroom kept for" in out

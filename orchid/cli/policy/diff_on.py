@@ -14,6 +14,7 @@ from orchid.cli.policy.reading import number
 from orchid.cli.policy.records import STDIN, lines_of, opened
 from orchid.engine.decision_diff import DecisionDiff, Mode, decision_diff, recorded
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import percent
 
 PAIRS_SHOWN = 20
 PARTS_SHOWN = 12
@@ -163,4 +164,4 @@ def _answer(answer: dict[str, str]) -> str:
 
 
 def _of(part: int, whole: int) -> str:
-    return f"{part / whole:.2%}" if whole else "-"
+    return percent(part / whole, 2) if whole else "-"

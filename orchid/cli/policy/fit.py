@@ -13,6 +13,7 @@ from orchid.cli.policy.fit_report import FRESH, NOT_STATED, Asked, report
 from orchid.cli.policy.measured import measured
 from orchid.cli.policy.reading import document_argument, file_argument, loaded
 from orchid.engine.calibration.fit import Estimate, NotIdentifiableError
+from orchid.engine.document.values import percent
 
 
 @click.command()
@@ -75,20 +76,20 @@ def report_text(data: dict[str, Any]) -> str:
     ]
     weight, ms = _estimate(data["input_weight"]), _estimate(data["ms_per_teu"])
     lines = [
-        f"{data['attempts']} attempts; intervals at {data['nominal']:.0%}",
+        f"{data['attempts']} attempts; intervals at {percent(data['nominal'])}",
         *_left_out(data),
         *(["  stopped at --limit: more attempts were there"] if data["stopped_at_limit"] else []),
         "",
         f"input weight {weight}; one TEU is {ms} accelerator ms of {data['reference']}",
         table(("route", "attempts", "factor", "fixed ms", "versions"), routes),
         *(f"  {route} is not fitted: {why}" for route, why in data["not_fitted"].items()),
-        f"error of one attempt about {data['relative_error']:.1%}; {data['outliers']} outliers"
-        " have next to no weight",
+        f"error of one attempt about {percent(data['relative_error'], 1)};"
+        f" {data['outliers']} outliers have next to no weight",
         "",
-        f"Measured over predicted at {data['nominal']:.0%}: {_spread(data['spread'])} in all",
+        f"Measured over predicted at {percent(data['nominal'])}: {_spread(data['spread'])} in all",
         _cells_text(data["cells"]),
         "",
-        f"Verdicts on the newest {FRESH:.0%}, predicted from the older attempts",
+        f"Verdicts on the newest {percent(FRESH)}, predicted from the older attempts",
         data["no_verdicts"] or _verdicts_text(data["verdicts"]),
     ]
     if judged := data.get("document"):
@@ -124,9 +125,9 @@ def _verdicts_text(verdicts: Sequence[dict[str, Any]]) -> str:
                 v["input_bucket"],
                 v["output_bucket"],
                 v["n"],
-                f"{v['bias']:+.1%}",
-                f"{v['coverage']:.1%}",
-                f"{v['lower']:.1%} to {v['upper']:.1%}",
+                percent(v["bias"], 1, signed=True),
+                percent(v["coverage"], 1),
+                f"{percent(v['lower'], 1)} to {percent(v['upper'], 1)}",
                 v["verdict"],
                 v["text"],
             )

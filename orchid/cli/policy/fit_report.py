@@ -11,6 +11,7 @@ from orchid.engine.calibration.predictor import predictor_of
 from orchid.engine.calibration.samples import AttemptSample, Buckets, buckets_of
 from orchid.engine.calibration.verdicts import CellCalibration, calibrate, errors_by_version
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import percent
 
 #: Part of the attempts, the newest, on which the verdicts rest and the predictor does not.
 FRESH = 0.3
@@ -78,7 +79,10 @@ def _verdicts(
     try:
         before = fit_demand(older, asked.reference, nominal=asked.nominal, buckets=buckets)
     except NotIdentifiableError as error:
-        return [], f"the older {1 - FRESH:.0%} of the attempts don't fit by themselves: {error}"
+        return (
+            [],
+            f"the older {percent(1 - FRESH)} of the attempts don't fit by themselves: {error}",
+        )
     refused = found.refused
     return calibrate(
         newer, before.predictor(), buckets, nominal=asked.nominal, refused=refused

@@ -12,6 +12,7 @@ from orchid.cli.policy.reading import document_argument, loaded
 from orchid.cli.policy.records import records_of
 from orchid.engine import columns
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import percent
 from orchid.engine.histogram import rank_of
 from orchid.engine.outcome import COUNTERS
 from orchid.engine.segments import matches
@@ -103,7 +104,7 @@ def outcomes_text(data: dict[str, Any]) -> str:
 
 
 def _percent(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2%}"
+    return None if value is None else percent(value, 2)
 
 
 def _p95(part: dict[str, Any]) -> str | None:

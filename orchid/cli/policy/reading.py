@@ -15,6 +15,7 @@ from orchid.engine.document.load import DocumentErrors, LoadedDocument, load_doc
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.parse import MAX_BYTES
 from orchid.engine.document.places import places
+from orchid.engine.document.values import percent
 
 document_argument = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 file_argument = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -91,4 +92,4 @@ def number(value: Decimal | str) -> str:
 
 
 def share(value: Decimal | None) -> str | None:
-    return None if value is None else f"{value:.2%}"
+    return None if value is None else percent(value, 2)

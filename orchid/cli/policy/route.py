@@ -17,6 +17,7 @@ from orchid.engine.cascade import SmallAnswer, Step, Work, next_step
 from orchid.engine.document.canonical import manifest_digest
 from orchid.engine.document.errors import shown
 from orchid.engine.document.model import PolicyDocument
+from orchid.engine.document.values import percent
 from orchid.engine.routing import route_for
 from orchid.engine.segments import segment_of
 from orchid.engine.threshold import Operating, Validated, operating_at, threshold_for
@@ -221,19 +222,22 @@ def pinned(
 
 
 def threshold_text(found: Validated, does: Operating | None, cascade: dict[str, Any] | None) -> str:
-    bound = f"{found.wrong} of {found.accepted} wrong, at most {found.upper:.2%}"
+    bound = f"{found.wrong} of {found.accepted} wrong, at most {percent(found.upper, 2)}"
     if found.threshold is None:
         return (
-            f"No threshold keeps {found.target:.2%} on {found.n} answers (the strictest:"
-            f" {bound} at {found.confidence:.0%} confidence): every request must go to large."
+            f"No threshold keeps {percent(found.target, 2)} on {found.n} answers (the strictest:"
+            f" {bound} at {percent(found.confidence)} confidence): every request must go to large."
         )
-    lines = [f"{found.threshold:g} accepts {found.accepts:.1%} of {found.n} answers: {bound}"]
+    lines = [
+        f"{found.threshold:g} accepts {percent(found.accepts, 1)} of {found.n} answers: {bound}"
+    ]
     if does is not None:
         verb = "saves" if does.saves else "does not save"
         lines.append(
-            f"accuracy {does.accuracy:.2%} (small {does.small_accuracy:.2%}, large"
-            f" {does.large_accuracy:.2%}); {does.escalation:.1%} escalate, break-even"
-            f" {does.break_even:.1%}: {verb}, costs {does.cost:.2f} of large only"
+            f"accuracy {percent(does.accuracy, 2)} (small {percent(does.small_accuracy, 2)}, large"
+            f" {percent(does.large_accuracy, 2)}); {percent(does.escalation, 1)} escalate,"
+            f" break-even {percent(does.break_even, 1)}: {verb}, costs {does.cost:.2f} of large"
+            " only"
         )
     lines += ["routing.cascade:", *(f"  {key}: {value}" for key, value in (cascade or {}).items())]
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from orchid.engine.admission.explain_case import OptionCase, exact, tenths
 from orchid.engine.admission.place import Place, ceiling_of, limit_of
 from orchid.engine.admission.pool import Held, Pool
 from orchid.engine.admission.request import Constraint, Reason
+from orchid.engine.document.values import percent
 
 
 def memory(case: OptionCase, pool: Pool, found: Place) -> Iterator[Constraint]:
@@ -82,7 +83,7 @@ def _retry(case: OptionCase, attempt: int) -> Constraint:
     )
     if reset_ms is None:
         return case.said("budget", None, f"attempt {attempt} fits the retry budget")
-    text = f"attempt {attempt}: retries are over {policy.retry.budget:.0%} of first tries"
+    text = f"attempt {attempt}: retries are over {percent(policy.retry.budget)} of first tries"
     if attempt > policy.retry.attempts_per_request:
         text = f"attempt {attempt} > {policy.retry.attempts_per_request} attempts of a request"
     return case.said("budget", Reason.RETRY_BUDGET, text)

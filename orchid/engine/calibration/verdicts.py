@@ -22,6 +22,7 @@ from orchid.engine.calibration.samples import (
     RefusedShape,
     rows_by_cell,
 )
+from orchid.engine.document.values import percent
 
 #: Chance that the bounds of an observed coverage don't hold it.
 ALPHA = 0.05
@@ -155,7 +156,7 @@ def _padded(
     """The pad under which the next attempt keeps the upper end with its nominal chance."""
     reached = upper_ratio(ratios, promise.upper_share)
     needed = None if reached is None else reached / high
-    covered = f"covers {found.coverage:.1%} where {promise.nominal:.0%} is promised"
+    covered = f"covers {percent(found.coverage, 1)} where {percent(promise.nominal)} is promised"
     if needed is None or needed > LARGEST_PAD:
         what = "too few attempts to say what pad" if needed is None else f"a pad of {needed:.2f}"
         text = f"{covered}; {what} would restore it"
@@ -175,7 +176,7 @@ def _text(
     who = ", ".join(f"{name} ({count})" for name, count in tenants.items())
     part, middle = "half", ratios.median
     if promise.is_bound:
-        part, middle = f"{promise.nominal:.0%}", upper_ratio(ratios, promise.nominal) or middle
+        part, middle = percent(promise.nominal), upper_ratio(ratios, promise.nominal) or middle
     said = f"{part} of the attempts take less than {middle:.2f} of what was predicted"
     return f"{said}; refused meanwhile: {who or 'nobody'}"
 

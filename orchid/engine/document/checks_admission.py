@@ -3,7 +3,7 @@
 from orchid.engine.capacity import safe_teu_per_s
 from orchid.engine.document.findings import Subject, Told, names
 from orchid.engine.document.limits import RETRY_MEASURES, Concurrency
-from orchid.engine.document.values import duration_text, figure
+from orchid.engine.document.values import duration_text, figure, percent
 from orchid.engine.timing import deadline_ms
 
 #: Retries over first tries above which they feed the overload that they answer.
@@ -131,7 +131,7 @@ def retry_budget_high(subject: Subject) -> Told:
     if budget > MOST_RETRIES:
         yield (
             "/admission/retry/budget",
-            f"{budget:.0%} of retries on top of an overload, over {MOST_RETRIES:.0%}",
+            f"{percent(budget)} of retries on top of an overload, over {percent(MOST_RETRIES)}",
         )
 
 

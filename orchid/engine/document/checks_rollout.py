@@ -6,7 +6,7 @@ from orchid.engine.document.checks_gates import arrivals_in
 from orchid.engine.document.findings import Subject, Told
 from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import Covered, StageKind
-from orchid.engine.document.values import duration_text, figure
+from orchid.engine.document.values import duration_text, figure, percent
 from orchid.engine.segments import Where, may_overlap
 from orchid.engine.wall_clock import UnknownZone, zone
 
@@ -18,7 +18,7 @@ def stage_without_hold(subject: Subject) -> Told:
         if subject.document.rollout.hold_of(stage) is None:
             yield (
                 f"/rollout/stages/{i}",
-                f"the canary of {stage.fraction:.0%} has no hold, so nothing would be watched",
+                f"the canary of {percent(stage.fraction)} has no hold, so nothing would be watched",
             )
 
 

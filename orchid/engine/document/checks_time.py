@@ -3,7 +3,7 @@
 from orchid.engine.arithmetic import fixed_batch_use
 from orchid.engine.cascade import Work, both_calls
 from orchid.engine.document.findings import Subject, Told, names
-from orchid.engine.document.values import duration_text, figure
+from orchid.engine.document.values import duration_text, figure, percent
 from orchid.engine.routing import Branch, route_for
 from orchid.engine.segments import segment_of
 from orchid.engine.timing import deadline_ms
@@ -38,7 +38,8 @@ def gate_infeasible(subject: Subject) -> Told:
         yield (
             "/gates/completion_p95_ms/max",
             f"{names(slow)} take longer than {bound:,} ms alone: {figure(late)} of "
-            f"{figure(whole)} requests a second are {late / whole:.1%}, over {SLOW_PART:.0%}",
+            f"{figure(whole)} requests a second are {percent(late / whole, 1)}, over "
+            f"{percent(SLOW_PART)}",
         )
 
 
@@ -68,7 +69,7 @@ def scheduling_mode_misfit(subject: Subject) -> Told:
             yield (
                 f"/scheduling/routes/{route}/mode",
                 f"{settings.mode} batches of outputs of {min(caps)} to {max(caps)} tokens use "
-                f"{used:.1%} of their slots: continuous suits generation",
+                f"{percent(used, 1)} of their slots: continuous suits generation",
             )
         elif settings.mode == "continuous" and set(caps) == {1}:
             yield (

@@ -56,6 +56,12 @@ def figure(value: Decimal | float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
+def percent(share: Decimal | float, places: int = 0, *, signed: bool = False) -> str:
+    """A share as people read it everywhere: 0.0841 -> `8.4 %`."""
+    sign = "+" if signed else ""
+    return f"{share:{sign}.{places}%}".replace("%", " %")
+
+
 def duration_text(milliseconds: int) -> str:
     """The duration in the largest unit that divides it (900000 -> 15m)."""
     for unit in ("d", "h", "m", "s"):

@@ -60,7 +60,7 @@ def test_a_nominal_95_percent_that_holds_in_70_is_padded() -> None:
     found = judged(samples)
     assert (found.verdict, found.coverage) == (Calibration.PAD, 0.7)
     assert found.pad == pytest.approx(1.6 / 1.25)
-    assert found.text == "covers 70.0% where 95% is promised; estimates times 1.280 restore it"
+    assert found.text == "covers 70.0 % where 95 % is promised; estimates times 1.280 restore it"
 
 
 def test_a_pad_that_over_prices_most_of_its_cell_shows_at_the_next_look() -> None:

@@ -6,6 +6,7 @@ from orchid.cli.client import Json
 from orchid.cli.demo.check.site import StepError
 from orchid.cli.demo.check.story import AT, PRODUCT, Story, expect
 from orchid.cli.demo.ci import COST, judged_on_cost
+from orchid.engine.document.values import percent
 
 RECORDINGS = Path("examples/recordings")
 CALLS = {"recording-run1": 340, "recording-run2": 200}
@@ -80,7 +81,8 @@ def traffic_is_joined(story: Story) -> str:
     if engine is None and not (Path(".triton") / "orchid-built").exists():
         return f"{served} requests completed; a stand-in serves and writes no traces"
     share, count = story.site.until("traces that join", 45, lambda: _share(story))
-    return f"{served} requests completed; {share:.1%} of {count} Triton traces join by attempt id"
+    joined = f"{percent(share, 1)} of {count} Triton traces join by attempt id"
+    return f"{served} requests completed; {joined}"
 
 
 def _served(story: Story) -> int | None:

@@ -61,7 +61,7 @@ CASES: dict[str, Case] = {
     ),
     "retry_budget_high": Case(
         "/admission/retry/budget",
-        "11% of retries on top of an overload, over 10%",
+        "11 % of retries on top of an overload, over 10 %",
         {"admission.retry.budget": 0.11},
         {"admission.retry.budget": 0.1},
     ),

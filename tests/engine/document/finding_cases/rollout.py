@@ -7,7 +7,7 @@ WEEKEND = {"name": "weekend", "from": "fri 16:00", "until": "mon 08:00"}
 CASES: dict[str, Case] = {
     "stage_without_hold": Case(
         "/rollout/stages/3",
-        "the canary of 1% has no hold",
+        "the canary of 1 % has no hold",
         {"rollout.stages.3": {"canary": 0.01}},
         {"rollout.stages.3": {"canary": 0.01, "hold": "1h"}},
     ),

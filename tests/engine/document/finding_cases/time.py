@@ -27,7 +27,7 @@ CASES: dict[str, Case] = {
     ),
     "scheduling_mode_misfit": Case(
         "/scheduling/routes/full/mode",
-        "dynamic batches of outputs of 64 to 500 tokens use 47.0% of their slots",
+        "dynamic batches of outputs of 64 to 500 tokens use 47.0 % of their slots",
         {"scheduling.routes": {"full": {"mode": "dynamic"}}},
         {"scheduling.routes": {"premium": {"mode": "dynamic"}}},
     ),
