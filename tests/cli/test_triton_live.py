@@ -75,7 +75,7 @@ def running(root: Path, pool: str) -> Iterator[tuple[subprocess.Popen[bytes], Se
         yield process, ServerState(**state)
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 def _is_ready(root: Path, pool: str) -> bool:
@@ -154,7 +154,7 @@ def test_a_stop_writes_the_last_traces_and_takes_the_state_away(checkout: Path) 
     with running(checkout, "one") as (process, state):
         asyncio.run(ask_once(state, "last"))
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     assert not _is_ready(checkout, "one")
     written = triton_trace.read((Path(state.trace_dir or "") / "trace.json.0").read_bytes())
     assert [trace.request_id for trace in written.records] == ["last"]
@@ -165,5 +165,5 @@ def test_a_server_does_not_outlive_whoever_started_it(checkout: Path) -> None:
         server = Path(f"/proc/{state.pid}")
         assert server.exists()
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
-        until(lambda: not server.exists(), 30)
+        process.wait(60)
+        until(lambda: not server.exists(), 60)

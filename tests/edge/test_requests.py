@@ -266,7 +266,7 @@ async def test_the_same_request_again_joins_its_open_attempt(
 
 async def waits(running: Running, request_id: str) -> None:
     """Let the edge run until the request is in the queue of pool one."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         queue = running.edge.service.state.pools["one"].lanes[0].queue
         while request_id not in queue:  # noqa: ASYNC110 (a set in memory has no event)
             await asyncio.sleep(0)

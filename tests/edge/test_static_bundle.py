@@ -22,7 +22,7 @@ from tests.edge.edge_site import Running, Site
 
 
 async def until(ready: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(30):
         while not ready():  # noqa: ASYNC110 - what is waited for tells nobody
             await asyncio.sleep(0.01)
 

@@ -42,4 +42,4 @@ def running(var: Path, *options: str, token: str = "") -> Iterator[ServerState]:
         yield ServerState(**json.loads(state.read_text()))
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
