@@ -115,6 +115,19 @@ def _of_rest(rollout: Rollout, premium: str) -> list[Condition]:
     return list(found(rollout).rest.open)
 
 
+def test_a_pass_is_claimed_only_where_all_that_is_asked_passes(
+    product: Product, gateway: Edge
+) -> None:
+    rollout = rolling(product, gateway)
+    hold_back(actor("dee"), rollout, PREMIUM, "their contract renews on Friday")
+    judged_by_segment(rollout, timezone.now(), **{**ALL_PASS, "assistant_premium": "inconclusive"})
+    told = {
+        lane.place.segment: [(one.now, one.met) for one in lane.conditions if one.name == "gates"]
+        for lane in found(rollout).lanes
+    }
+    assert told == {"": [("pass", True)], PREMIUM: [("fresh", True)]}
+
+
 def test_a_segment_that_did_not_pass_goes_nowhere(product: Product, gateway: Edge) -> None:
     rollout = rolling(product, gateway, apart=[EXTRACTION])
     judged_by_segment(rollout, timezone.now(), **{**ALL_PASS, "extraction": "inconclusive"})

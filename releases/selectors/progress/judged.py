@@ -30,7 +30,7 @@ def gates(stand: Stand) -> Iterator[Condition]:
         until = _yet_to_come(clock.hold_until(stand, stand.stage), stand.now)
         yield Condition("gates", False, said, "pass", "pass over the whole hold", until)
     else:
-        yield _fresh(watch, stand.now)
+        yield _fresh(watch, stand.now, passes=True)
 
 
 def gates_of(
@@ -59,7 +59,8 @@ def gates_of(
     if not rows:
         yield Condition("gates", False, f"No gate judged {segment or 'the rest'}.", "none", "pass")
     yield from _uncovered(found, until, stand.now)
-    yield _fresh(watch, stand.now)
+    passes = valid and bool(rows) and all(row.verdict == VerdictState.PASS for row in rows)
+    yield _fresh(watch, stand.now, passes=passes)
 
 
 def _overridden(
@@ -71,7 +72,7 @@ def _overridden(
     yield Condition("gates", True, said, "inconclusive", "pass")
     if watch.evaluation is not None:
         yield from _uncovered(watch.evaluation, until, stand.now)
-    yield _fresh(watch, stand.now)
+    yield _fresh(watch, stand.now, passes=False)
 
 
 def _uncovered(found: Evaluation, until: datetime | None, now: datetime) -> Iterator[Condition]:
@@ -108,8 +109,13 @@ def _where(row: Verdict) -> str:
     return f"{row.metric}, " + (f"segment {row.segment}" if row.segment else "whole")
 
 
-def _fresh(watch: Watch, now: datetime) -> Condition:
+def _fresh(watch: Watch, now: datetime, *, passes: bool) -> Condition:
+    """That it was looked at of late; a pass is claimed only where everything asked of it passes."""
+    asked = "looked at within a minute"
     if watch.looked_at is None or now - watch.looked_at > FRESH_FOR:
-        said = "The last evaluation is too old to go on by."
-        return Condition("gates", False, said, "stale", "looked at within a minute")
-    return Condition("gates", True, "A fresh valid pass.", "pass", "pass")
+        return Condition(
+            "gates", False, "The last evaluation is too old to go on by.", "stale", asked
+        )
+    if passes:
+        return Condition("gates", True, "A fresh valid pass.", "pass", "pass")
+    return Condition("gates", True, "The evaluation is of the last minute.", "fresh", asked)
