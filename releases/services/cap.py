@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from accounts.guard import Actor, Permission, require
 from controlplane.errors import BadInput, Conflict, Invalid
 from orchid.engine.document.money import EVERY_TENANT
-from orchid.engine.document.values import DurationMs, duration_text
+from orchid.engine.document.values import DurationMs, duration_words
 from policies.models import Product
 from policies.selectors import given_of, revision_by_digest
 from policies.services import draft_generation
@@ -87,7 +87,7 @@ def _refuse_looser(
         if key in in_force and Decimal(str(in_force[key])) <= Decimal(str(value)):
             raise Invalid(
                 "not_a_cap",
-                f"{tenant} has at most {in_force[key]} for {key} in {duration_text(window_ms)} "
+                f"{tenant} has at most {in_force[key]} for {key} in {duration_words(window_ms)} "
                 "already; a cap in an emergency is below that. To give more is a proposal.",
             )
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from accounts.guard import SYSTEM_ACTOR
 from controlplane.errors import Conflict
 from orchid.engine.document.model import PolicyDocument
-from orchid.engine.document.values import duration_text
+from orchid.engine.document.values import duration_words
 from releases.lifecycle import Change, Move, allowed, land
 from releases.models import Proposal
 from releases.services.binding import void_votes
@@ -59,7 +59,7 @@ def is_due(proposal: Proposal, now: datetime, rules: PolicyDocument | None = Non
 def _expired(row: Proposal, now: datetime) -> Change:
     if not is_due(row, now):
         raise Conflict("not_due", "The round has time left.")
-    within = duration_text(approval_rules(row).expire_after)
+    within = duration_words(approval_rules(row).expire_after)
     why = f"It expired: no round of review lasts longer than {within}"
     return Change(
         columns={"round": row.round + 1, "returned_why": why},

@@ -45,9 +45,9 @@ OF_A_CANARY = [
     Lacking("sample", "12 of 20 requests in stratum tenant_class=premium.", "12", "20"),
     Lacking(
         "hold",
-        "The hold is not over: 10 min of 15m (3 cache cycles).",
+        "The hold is not over: 10 min of 15 min (3 cache cycles).",
         "10 min",
-        "15m (3 cache cycles)",
+        "15 min (3 cache cycles)",
     ),
     Lacking(
         "peak",

@@ -198,7 +198,7 @@ def test_a_round_that_lasts_too_long_is_over(people: dict[str, User]) -> None:
     reconcile(product.pk, NOW + timedelta(hours=49))
     proposal.refresh_from_db()
     assert (proposal.state, proposal.round) == (ProposalState.DRAFT, 2)
-    assert proposal.returned_why == "It expired: no round of review lasts longer than 2d"
+    assert proposal.returned_why == "It expired: no round of review lasts longer than 2 d"
     assert proposal.votes.get().void
     event = AuditEvent.objects.get(action="proposal.expire")
     assert event.actor == "orchid"

@@ -87,7 +87,7 @@ def test_cache_cycles_make_a_hold_as_long_as_they_take(product: Product, gateway
     asked = canary(cache_cycles=3)
     rollout = staged(product, gateway, asked, LAST, cache_cycle="5m")
     passes(rollout)
-    assert "of 15m" in waits(rollout)
+    assert "of 15 min" in waits(rollout)
     shorter = staged_again(product, gateway, canary(cache_cycles=3), LAST, cache_cycle="1m")
     passes(shorter)
     assert waits(shorter) == ""

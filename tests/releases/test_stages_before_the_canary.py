@@ -116,7 +116,7 @@ def test_a_person_advances_no_stage_before_its_time(product: Product, gateway: E
     with pytest.raises(Conflict) as refused:
         moves.advance(actor("dee"), rollout)
     assert refused.value.code == "not_ready"
-    assert "The hold is not over: 10 min of 1h." in refused.value.detail
+    assert "The hold is not over: 10 min of 1 h." in refused.value.detail
 
 
 def test_edges_are_told_what_a_stage_asks_of_them(product: Product, gateway: Edge) -> None:

@@ -70,6 +70,14 @@ def duration_text(milliseconds: int) -> str:
     return f"{milliseconds}ms"
 
 
+def duration_words(milliseconds: int) -> str:
+    """The same as people read it (900000 -> `15 min`)."""
+    text = duration_text(milliseconds)
+    number = text.rstrip("dhms")
+    unit = text.removeprefix(number)
+    return f"{number} {'min' if unit == 'm' else unit}"
+
+
 def _decimal(value: object) -> object:
     """Text or a number; floats by their shortest spelling, so 0.45 is 45/100 exactly."""
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):

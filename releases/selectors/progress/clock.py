@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from controlplane import figures
 from orchid.engine.document.operation import Stage
-from orchid.engine.document.values import duration_text
+from orchid.engine.document.values import duration_words
 from releases.selectors.progress.condition import Condition, Stand
 from releases.states import RolloutState
 
@@ -45,7 +45,7 @@ def hold(stand: Stand, stage: Stage) -> Condition:
     """The stage's time, which cache cycles may make longer."""
     until = hold_until(stand, stage)
     asked_ms = stand.document.rollout.hold_of(stage) or 0
-    asked = duration_text(asked_ms)
+    asked = duration_words(asked_ms)
     if stage.cache_cycles is not None:
         asked += f" ({stage.cache_cycles} cache cycles)" if asked_ms > (stage.hold_ms or 0) else ""
     if until is None or stand.opened_at is None:

@@ -1,4 +1,4 @@
-"""A share is written in one way in every text that a person reads."""
+"""Shares and durations are written in one way in every text that a person reads."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchid.engine.document.values import percent
+from orchid.engine.document.values import duration_words, percent
 
 ROOT = Path(__file__).parents[3]
 ROOMS = ("orchid", "accounts", "policies", "ingest", "gates", "releases", "controlplane")
@@ -32,3 +32,17 @@ def test_a_change_carries_its_sign() -> None:
 
 def test_no_text_writes_a_share_in_another_way() -> None:
     assert [str(path) for path in sources() if BARE.search(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (250, "250 ms"),
+        (20_000, "20 s"),
+        (150_000, "150 s"),
+        (900_000, "15 min"),
+        (86_400_000, "1 d"),
+    ],
+)
+def test_a_duration_is_written_with_a_space(milliseconds: int, said: str) -> None:
+    assert duration_words(milliseconds) == said
