@@ -175,6 +175,18 @@ def test_what_has_the_focus_shows_it(page: Page) -> None:
         assert outline[1] >= 2
 
 
+def test_on_a_phone_a_rollout_is_paused_without_scrolling_past_its_conditions(
+    chromium: Browser, served: Served
+) -> None:
+    with context(chromium, served, "dee", size=PHONE) as window:
+        page = window.new_page()
+        page.goto("/products/orchid-demo/rollout/")
+        page.get_by_role("link", name="Pause").click()
+        box = page.get_by_role("button", name="Pause").bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < PHONE["height"]
+
+
 def test_a_vote_can_be_cast_by_keyboard_alone(page: Page, served: Served) -> None:
     waiting = [path for _, path in served.pages if re.fullmatch(f"{PROPOSAL}\\d+/", path)][-1]
     page.goto(waiting)
