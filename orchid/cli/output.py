@@ -86,6 +86,8 @@ def progress(items: Sequence[Item], label: str) -> Iterator[Item]:
 
 
 def cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
     return "-" if value is None or value == "" else str(value)
 
 

@@ -210,6 +210,9 @@ def _at(api: Api, number: int | None, product: str | None) -> str:
     slug = named(product)
     rows = api.get("/api/v1/rollouts", product=slug)["items"]
     if not rows:
-        raise click.ClickException(f"Nothing of {slug} was rolled out yet.")
+        raise click.ClickException(
+            f"Nothing of {slug} was rolled out yet. What was published to everybody at once is "
+            f"listed by: orchid publications --product {slug}"
+        )
     still_open = [row for row in rows if row["state"] in OPEN]
     return f"/api/v1/rollouts/{(still_open or rows)[0]['id']}"

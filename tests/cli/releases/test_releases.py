@@ -191,7 +191,9 @@ def test_a_pool_that_serves_is_kept_and_an_address_is_told(
     assert (code, "shown this once" in out) == (0, True)
     hook = Webhook.objects.get()
     assert set(hook.kinds) == set(NoticeKind.values)  # all there are, without saying so
-    assert "hooks.example.com" in orchid("webhook list", "ben")[1]
+    told = orchid("webhook list", "ben")[1]
+    assert "hooks.example.com" in told
+    assert ", ".join(hook.kinds) in told  # words, and no list of a programming language
     assert orchid(f"webhook end {hook.pk}", "ben")[0] == 0
 
 
