@@ -15,7 +15,7 @@ CAPPED = (
     ("max_external_calls", "external calls"),
     ("max_usd", "dollars"),
 )
-WINDOWS = ("10s", "1m", "15m", "1h", "1d")
+WINDOWS = {"10s": "10 s", "1m": "1 min", "15m": "15 min", "1h": "1 h", "1d": "1 d"}
 
 
 class ProposeForm(forms.Form):
@@ -166,7 +166,7 @@ class CapForm(forms.Form):
         widget=forms.TextInput(attrs={"inputmode": "decimal"}),
     )
     window = forms.CharField(
-        label="In", max_length=12, widget=forms.Select(choices=[(one, one) for one in WINDOWS])
+        label="In", max_length=12, widget=forms.Select(choices=list(WINDOWS.items()))
     )
     reason = forms.CharField(
         label="What is the emergency?", max_length=5000, widget=forms.Textarea(attrs={"rows": 2})

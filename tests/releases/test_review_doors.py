@@ -266,7 +266,9 @@ def test_the_page_of_emergencies_publishes_and_caps(product: Product) -> None:
     proposal = in_review(product)
     page = reverse("releases:emergency", args=[SLUG])
     chosen = f"{page}?proposal={proposal.pk}"
-    assert f'<option value="{proposal.pk}" selected>' in dee.get(chosen).content.decode()
+    asked = dee.get(chosen).content.decode()
+    assert f'<option value="{proposal.pk}" selected>' in asked
+    assert '<option value="15m">15 min</option>' in asked
     form = {"tenant": "acme", "window": "1h", "limit": "max_usd", "amount": "5", "reason": "now"}
     assert dee.post(f"{page}cap", form).status_code == 302
     held = given_of(Publication.objects.latest("number").incumbent_digest)["budgets"]
