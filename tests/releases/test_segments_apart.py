@@ -4,9 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, User
 from controlplane.errors import BadInput, Conflict
 from gates.models import Window
 from orchid.engine.wire.bundle import Exposure, verify
@@ -86,6 +88,22 @@ def test_what_is_held_back_stays_while_the_rest_goes_on(product: Product, gatewa
         "candidate": True,
         "incumbent": True,
     }
+
+
+def test_no_share_is_called_that_of_everything_while_a_segment_is_apart(
+    product: Product, gateway: Edge, client: Client, people: dict[str, User]
+) -> None:
+    rollout = staged(product, gateway, *STAGES[1:], strata=APART)
+    hold_back(actor("dee"), rollout, PREMIUM, "their contract renews on Friday")
+    judged_by_segment(rollout, timezone.now(), **{**ALL_PASS, "assistant_premium": "no_data"})
+    assert ticked(rollout).publication.fraction == 1.0
+    client.force_login(people["dee"])
+    page = client.get(reverse("releases:publications", args=[product.slug])).content.decode()
+    newest = page.partition("<article")[2].partition("</article")[0]
+    assert "Everything" not in newest
+    assert "Answers nobody" not in newest
+    assert f"<dt>{PREMIUM}</dt><dd>50 % of it by the candidate</dd>" in newest
+    assert "(100 %), segments apart," in client.get("/").content.decode()
 
 
 def test_what_goes_ahead_needs_its_own_fresh_pass_and_nobody_elses(
