@@ -14,7 +14,7 @@ from django.urls import reverse
 from accounts.freshness import is_fresh
 from accounts.models import ActorKind, Credential, Grant, User
 from accounts.pressed import forget, keep
-from accounts.roles import EVERY_PRODUCT, PERMISSIONS, SYSTEM, Permission
+from accounts.roles import EVERY_PRODUCT, MACHINES, PERMISSIONS, SYSTEM, Permission
 from controlplane.errors import Forbidden, NotFound
 
 __all__ = [
@@ -148,7 +148,19 @@ def require(
     raise Forbidden(
         "forbidden",
         f"This needs the permission to {permission.value.replace('_', ' ')} in {product_slug}. "
-        "An owner of the product can give you a role that has it.",
+        + _way_there(actor, permission),
+    )
+
+
+def _way_there(actor: Actor, permission: Permission) -> str:
+    if actor.credential is None:
+        return "An owner of the product can give you a role that has it."
+    kinds = [kind.label for kind in MACHINES if permission in PERMISSIONS[kind]]
+    if not kinds:
+        return "No token has it: a person does that."
+    return (
+        f"Tokens of the kind {' or '.join(kinds)} have it where no scope narrows them; "
+        "an owner makes them under Access."
     )
 
 

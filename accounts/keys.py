@@ -97,8 +97,8 @@ def _refuse_new(key: SigningKey, now: datetime) -> None:
         raise Conflict(
             "key_too_new",
             f"Key {key.kid} is announced since {key.made_at:%Y-%m-%d %H:%M} UTC only. Wait until "
-            f"it has been for {OVERLAP.total_seconds() / 3600:g} hours, or rotate at once where "
-            "the signing key may be in wrong hands.",
+            f"it has been for {OVERLAP.total_seconds() / 3600:g} hours, or rotate with "
+            "--at-once where the signing key may be in wrong hands.",
         )
 
 

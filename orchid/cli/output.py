@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -18,6 +19,8 @@ cursor_option = click.option("--cursor", help="Where the page before ended.")
 
 #: A column narrower than this reads worse folded than it does broken by the terminal.
 LEAST_FOLD = 24
+#: A moment as the API writes it; people read seconds, and want to know the zone.
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z")
 
 
 def show(
@@ -88,6 +91,8 @@ def progress(items: Sequence[Item], label: str) -> Iterator[Item]:
 def cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "-"
+    if isinstance(value, str) and (moment := MOMENT.fullmatch(value)):
+        return f"{moment[1]} {moment[2]} UTC"
     return "-" if value is None or value == "" else str(value)
 
 

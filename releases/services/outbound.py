@@ -12,6 +12,8 @@ from datetime import datetime
 import httpx
 
 LONGEST_S = 8.0  # of one message, from the name's look-up to the answer's first line
+#: Of what an operator may allow, for a receiver of their own.
+UNLESS = "unless ORCHID_WEBHOOKS_PRIVATE=1 is set where Orchid runs"
 #: All that is given out of IPv6; outside it lie site-local ones and several spellings of IPv4.
 GIVEN_OUT = ipaddress.ip_network("2000::/3")
 
@@ -56,7 +58,7 @@ def sound_address(url: str, *, private: bool) -> httpx.URL:
     except (httpx.InvalidURL, ValueError) as error:
         raise AddressRefused(f"it is no address: {error}") from error
     if found.scheme != "https" and not (private and found.scheme == "http"):
-        raise AddressRefused("it has to begin with https://")
+        raise AddressRefused(f"it has to begin with https:// ({UNLESS})")
     if not found.host or found.userinfo:
         raise AddressRefused("it has to name a host and no user")
     try:
@@ -85,7 +87,7 @@ def refuse_inside(host: str, addresses: Iterable[str]) -> None:
     """Asked of what was typed, and again of what its name led to when something is sent."""
     is_own = host.casefold().removesuffix(".").rpartition(".")[2] == "localhost"
     if is_own or not all(map(is_public, addresses)):
-        raise AddressRefused(f"{host} is an address inside; nothing is sent there")
+        raise AddressRefused(f"{host} is an address inside; nothing is sent there ({UNLESS})")
 
 
 def send_all(messages: Sequence[Message]) -> list[Outcome]:

@@ -9,7 +9,7 @@ from accounts.guard import SYSTEM_ACTOR
 from accounts.models import AuditEvent, User
 from accounts.services import issue_credential
 from policies.models import Product
-from tests.releases.releases_cast import SLUG, cast, live_product, published
+from tests.releases.releases_cast import SLUG, cast, drafted, live_product, published
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,15 @@ def test_it_may_nothing_else(terminal: Client, product: Product) -> None:
     assert terminal.get(f"/api/v1/products/{SLUG}/publications").status_code == 200
     proposal = _post(terminal, f"products/{SLUG}/proposals", generation=2, title="No")
     assert proposal.status_code == 403
+    assert "Tokens of the kind CI have it" in proposal.json()["detail"]
     assert _post(terminal, "products/other/rollbacks", reason="no").status_code == 404
+
+
+def test_what_no_token_may_is_told_so(terminal: Client, product: Product) -> None:
+    row = drafted(product, publish="manual")
+    answer = _post(terminal, f"proposals/{row.pk}/publish", expected_version=row.version)
+    assert answer.status_code == 403
+    assert "No token has it: a person does that." in answer.json()["detail"]
 
 
 def test_a_product_owner_issues_it_on_the_access_page(client: Client, product: Product) -> None:

@@ -1,6 +1,7 @@
 """A change from draft to rollback at a terminal."""
 
 import json
+import re
 from typing import Any
 
 import click
@@ -37,6 +38,7 @@ def test_a_proposal_is_reviewed_and_published_by_those_who_may(
     assert state(row) == "published"
     code, out, _ = orchid("publications")
     assert (code, "2       publish" in out) == (0, True)
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", out)
 
 
 def test_figures_are_read_before_they_are_signed(
