@@ -63,10 +63,11 @@ def _apart(product: Product, step: Callable[[], object]) -> None:
 def _settle(product: Product, publication: Publication, now: datetime) -> None:
     _open_windows(product, publication, now)
     rollout = Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).first()
-    if rollout is None or rollout.state != RolloutState.RUNNING:
+    if rollout is None:
         return
+    step = _step if rollout.state == RolloutState.RUNNING else _watch
     try:
-        _step(rollout, progress(rollout, now), now)
+        step(rollout, progress(rollout, now), now)
     except Conflict as refused:
         logger.info("rollout %s stays where it is: %s", rollout.pk, refused.detail)
 
@@ -126,6 +127,12 @@ def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
         go_live(rollout.product, rollout.publication.number, now)
     else:
         advance(SYSTEM_ACTOR, rollout, expected_version=rollout.version, now=now)
+
+
+def _watch(rollout: Rollout, found: Progress, now: datetime) -> None:
+    """A pause keeps the candidate's traffic, so what goes back by policy goes back from it too."""
+    if found.action == Action.ROLL_BACK:
+        _stop(rollout, found)
 
 
 def _why(evaluation: Evaluation) -> str:

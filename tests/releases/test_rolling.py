@@ -160,6 +160,25 @@ def test_a_breach_pauses_where_the_policy_says_so_and_resuming_begins_the_hold_a
     assert Publication.objects.latest("number").kind == "resume"
 
 
+@pytest.mark.parametrize("on_breach", ["rollback", "pause"])
+def test_a_breach_of_what_was_paused_goes_back_where_the_policy_says_so(
+    product: Product, gateway: Edge, on_breach: str
+) -> None:
+    rollout = at_stage_one(product, gateway, on_breach=on_breach)
+    paused = moves.pause(actor("dee"), rollout, "a look first")
+    says(gateway, paused.publication)
+    reconcile(product.pk, later(1))
+    judged(candidate_window(paused), "pass", later(25))
+    reconcile(product.pk, later(26))
+    paused.refresh_from_db()
+    assert paused.state == RolloutState.PAUSED  # nothing else moves it
+    judged(candidate_window(paused), "fail", later(27))
+    reconcile(product.pk, later(28))
+    paused.refresh_from_db()
+    ends = RolloutState.ROLLED_BACK if on_breach == "rollback" else RolloutState.PAUSED
+    assert paused.state == ends
+
+
 def test_a_rollback_waits_for_nothing_and_asking_again_changes_nothing(
     client: Client, product: Product, gateway: Edge
 ) -> None:
