@@ -65,18 +65,21 @@ def capped(
     """The document with these limits in the tenant's budget of that window; the rest as it was."""
     found = copy.deepcopy(document)
     budgets = list(found.get("budgets") or [])
-    own = _budget_of(budgets, tenant, window_ms)
-    in_force = {**(_budget_of(budgets, EVERY_TENANT, window_ms) or {}), **(own or {})}
+    own = _budgets_of(budgets, tenant, window_ms)
+    in_force: dict[str, Any] = {}
+    for budget in [*_budgets_of(budgets, EVERY_TENANT, window_ms), *own]:
+        in_force |= budget
     _refuse_looser(tenant, window_ms, in_force, limits)
-    entry = own or {"tenant": tenant, "window": window_ms}
-    entry.update(limits)
+    entry = own[0] if own else {"tenant": tenant, "window": window_ms}
+    for key, value in limits.items():  # each where it stands: a limit in two budgets is ambiguous
+        next((budget for budget in own if key in budget), entry)[key] = value
     found["budgets"] = budgets if own else [*budgets, entry]
     return found
 
 
-def _budget_of(budgets: list[dict[str, Any]], tenant: str, window_ms: int) -> dict[str, Any] | None:
-    same = (b for b in budgets if (b["tenant"], b["window"]) == (tenant, window_ms))
-    return next(same, None)
+def _budgets_of(budgets: list[dict[str, Any]], tenant: str, window_ms: int) -> list[dict[str, Any]]:
+    """All of a tenant and window: a document may spread its limits over several."""
+    return [b for b in budgets if (b["tenant"], b["window"]) == (tenant, window_ms)]
 
 
 def _refuse_looser(

@@ -136,7 +136,9 @@ def _still_bound(row: Proposal, digest: str, base: str, required: dict[str, int]
 def _refuse_content(product: Product, digest: str, base: str, live: Publication) -> None:
     if digest == base:
         raise Conflict("nothing_changes", "This content is what is live already.")
-    findings = blocking_findings(product, digest, base)
+    # What is wrong with what is live already is no reason to leave it without this.
+    known = blocking_findings(product, base, base)
+    findings = [one for one in blocking_findings(product, digest, base) if one not in known]
     if findings:
         raise Invalid("findings", "The document breaks its own rules.", errors=findings)
     refuse_overlap(product, digest, live)

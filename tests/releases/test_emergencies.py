@@ -9,13 +9,16 @@ from accounts.models import AuditEvent, User
 from accounts.roles import EVERY_PRODUCT, Role
 from accounts.services import grant
 from controlplane.errors import BadInput, Conflict, Forbidden, Invalid
+from gates.services import push_evidence
+from orchid.engine.document.canonical import manifest_digest as digest_of
 from policies.models import Product, Revision
-from policies.selectors import given_of
+from policies.selectors import document_of, given_of
 from policies.services import create_product
 from releases.models import Publication, Rollout, SecondLook
 from releases.services.cap import cap_tenant
 from releases.services.cap import capped as with_cap
 from releases.services.emergency import Seen, publish_in_emergency
+from releases.services.propose import blocking_findings
 from releases.services.publish import bootstrap, publish
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
@@ -34,6 +37,14 @@ from tests.releases.releases_cast import (
 )
 
 DAY = timedelta(days=1).total_seconds()
+BAD = {
+    "kind": "frozen_suite",
+    "suite": "late",
+    "suite_version": "1",
+    "n": 4_000,
+    "mean": 0.5,
+    "spread": 0.1,
+}
 
 
 def live_with(**approvals: object) -> Product:
@@ -124,6 +135,25 @@ def test_a_cap_gives_nobody_more_than_each_tenant_has() -> None:
     assert refused.value.code == "not_a_cap"
     found = with_cap({"budgets": [each]}, "acme", 10_000, {"max_teu": 300})
     assert found["budgets"] == [each, {"tenant": "acme", "window": 10_000, "max_teu": 300}]
+
+
+def test_a_cap_tightens_a_limit_where_it_stands() -> None:
+    teu = {"tenant": "acme", "window": 10_000, "max_teu": "400"}
+    usd = {"tenant": "acme", "window": 10_000, "max_usd": "5"}
+    found = with_cap({"budgets": [teu, usd]}, "acme", 10_000, {"max_usd": "3"})
+    assert found["budgets"] == [teu, {**usd, "max_usd": "3"}]
+    both = {"max_usd": "3", "max_live_token_ms": "9"}
+    found = with_cap({"budgets": [teu, usd]}, "acme", 10_000, both)
+    assert found["budgets"] == [{**teu, "max_live_token_ms": "9"}, {**usd, "max_usd": "3"}]
+
+
+def test_what_is_wrong_with_what_is_live_keeps_no_emergency(product: Product) -> None:
+    live = Publication.objects.get(product=product).incumbent_digest
+    for route, model in document_of(live).models.items():
+        push_evidence(SYSTEM_ACTOR, product, {**BAD, "route": route, "manifest": digest_of(model)})
+    assert blocking_findings(product, live, live)  # the floors of what is live are broken
+    look = capped(product)
+    assert look.publication.kind == "emergency"
 
 
 @pytest.mark.parametrize(
