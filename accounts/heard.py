@@ -4,6 +4,7 @@ from typing import Any
 
 from allauth.account.signals import authentication_step_completed, user_logged_in
 from allauth.mfa import signals as factors
+from allauth.mfa.models import Authenticator
 from allauth.socialaccount import signals as sign_on
 from django.contrib.auth.signals import user_logged_in as session_began
 from django.db import transaction
@@ -12,6 +13,7 @@ from django.dispatch import receiver
 from accounts.freshness import stamp
 from accounts.guard import person
 from accounts.services import record
+from accounts.spent_codes import spend
 
 
 def note(user: Any, action: str, **data: Any) -> None:
@@ -38,8 +40,10 @@ def confirmed(user: Any, method: str, reauthenticated: bool = False, **_: Any) -
 
 
 @receiver(factors.authenticator_added)
-def factor_added(user: Any, authenticator: Any, **_: Any) -> None:
+def factor_added(request: Any, user: Any, authenticator: Any, **_: Any) -> None:
     note(user, "factor.added", kind=str(authenticator.type))
+    if authenticator.type == Authenticator.Type.TOTP:
+        spend(authenticator, request.POST.get("code", ""))
 
 
 @receiver(factors.authenticator_removed)

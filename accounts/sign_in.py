@@ -10,6 +10,7 @@ from typing import Any
 from allauth.account.forms import ReauthenticateForm as PasswordForm
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -18,6 +19,7 @@ from django.utils import timezone
 from accounts.guard import SYSTEM_ACTOR
 from accounts.models import FailedSignIn, User
 from accounts.services import record
+from accounts.spent_codes import shown_once
 
 COUNTED_FOR = timedelta(minutes=15)
 FROM_ONE_ADDRESS = 10
@@ -56,18 +58,25 @@ class _Bounded:
             raise
 
 
-class CodeForm(_Bounded, AuthenticateForm):  # type: ignore[misc]
+class _Code(_Bounded):
+    """A code of an authenticator app or a recovery code; either counts once."""
+
     what = "code"
+    authenticator: Authenticator
 
     def clean_code(self) -> str:
-        return self._bounded(super().clean_code)
+        taken = super().clean_code  # type: ignore[misc]
+        return self._bounded(
+            lambda: shown_once(self.user, lambda: (taken(), self.authenticator)),
+        )
 
 
-class ConfirmCodeForm(_Bounded, ReauthenticateForm):  # type: ignore[misc]
-    what = "code"
+class CodeForm(_Code, AuthenticateForm):  # type: ignore[misc]
+    """At signing in."""
 
-    def clean_code(self) -> str:
-        return self._bounded(super().clean_code)
+
+class ConfirmCodeForm(_Code, ReauthenticateForm):  # type: ignore[misc]
+    """Of who is in already, and shows anew who they are."""
 
 
 class ConfirmPasswordForm(_Bounded, PasswordForm):  # type: ignore[misc]

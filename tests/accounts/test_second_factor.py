@@ -10,6 +10,7 @@ from allauth.mfa.totp.internal.auth import (
     hotp_value,
     yield_hotp_counters_from_time,
 )
+from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
@@ -17,9 +18,10 @@ from accounts.models import AuditEvent, FailedSignIn
 from tests.people import PASSWORD, Cast
 
 
-def code_of(secret: str) -> str:
-    """What the app shows now."""
-    shown: str = format_hotp_value(hotp_value(secret, next(yield_hotp_counters_from_time())))
+def code_of(secret: str, ahead: int = 1) -> str:
+    """What the app shows next, which a slow clock is granted; 0 steps ahead, what it shows now."""
+    steps = [*yield_hotp_counters_from_time()]
+    shown: str = format_hotp_value(hotp_value(secret, steps[len(steps) // 2 + ahead]))
     return shown
 
 
@@ -29,7 +31,7 @@ def with_app(cast: Cast, name: str, commits: Any) -> tuple[str, list[str]]:
     page = browser.get("/account/totp/add").content.decode()
     secret = re.findall(r"<code[^>]*>([A-Z2-7]{16,})</code>", page)[0]
     with commits(execute=True):
-        answer = browser.post("/account/totp/add", {"code": code_of(secret)}, follow=True)
+        answer = browser.post("/account/totp/add", {"code": code_of(secret, 0)}, follow=True)
     assert answer.redirect_chain[-1][0] == "/account/codes"
     shown = answer.content.decode().partition("<pre")[2].partition("</pre>")[0]
     codes = re.findall(r"\b\d{8}\b", shown)
@@ -65,6 +67,22 @@ def test_a_right_password_alone_signs_nobody_in_who_has_an_app(
 
 def test_a_code_is_not_asked_of_who_did_not_give_the_password(cast: Cast) -> None:
     assert Client().get("/login/code").headers["Location"] == "/login"
+
+
+def test_a_code_lets_in_once_and_not_where_it_set_the_app_up(
+    cast: Cast, django_capture_on_commit_callbacks: Any
+) -> None:
+    secret, _ = with_app(cast, "ben", django_capture_on_commit_callbacks)
+    (first,) = Authenticator.objects.get(type=Authenticator.Type.TOTP).data["spent"]
+    code = code_of(secret)
+    for shown, enters in [(first, False), (code, True)]:
+        client = password_given("ben")
+        client.post("/login/code", {"code": shown})
+        assert is_in(client) is enters
+    cache.clear()  # as another process, which has not seen it
+    again = password_given("ben")
+    page = again.post("/login/code", {"code": f"{code[:3]} {code[3:]}"}).content.decode()
+    assert ("was used already" in page, is_in(again)) == (True, False)
 
 
 def test_a_recovery_code_counts_once(cast: Cast, django_capture_on_commit_callbacks: Any) -> None:
