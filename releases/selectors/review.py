@@ -17,7 +17,7 @@ from releases.selectors.live import generation_of
 from releases.services.binding import bound_digest, current_revision, moved
 from releases.services.issue import latest
 from releases.services.propose import blocking_findings
-from releases.services.quorum import approvals, slot_for, why_not_vote
+from releases.services.quorum import approvals, slot_for, who_could_fill, why_not_vote
 from releases.states import WAITING_PROPOSALS, ProposalState
 
 
@@ -110,7 +110,8 @@ def _changes(proposal: Proposal) -> list[Change]:
 
 
 def _slots(proposal: Proposal) -> list[Slot]:
-    given = {role: [v for v in approvals(proposal) if v.role == role] for role in Role.values}
+    approved = approvals(proposal)
+    given = {role: [v for v in approved if v.role == role] for role in Role.values}
     slots = []
     for role, count in sorted(proposal.required.items()):
         votes: list[Vote | None] = [*given.get(role, [])]
@@ -121,13 +122,15 @@ def _slots(proposal: Proposal) -> list[Slot]:
 
 
 def _could_vote(proposal: Proposal, role: str) -> list[str]:
-    """People who hold the role here, had no hand in the proposal and have not voted this round."""
+    """People whose approval would fill it, had no hand in the proposal and have not voted."""
     taken = set(proposal.contributors.values_list("user_id", flat=True))
     taken |= set(
         proposal.votes.filter(round=proposal.round, void=False).values_list("user_id", flat=True)
     )
-    holders = grants_in(proposal.product.slug).filter(role=role).exclude(user_id__in=taken)
-    return list(dict.fromkeys(grant.user.name for grant in holders))
+    holders = grants_in(proposal.product.slug).filter(role__in=proposal.required)
+    grants = holders.exclude(user_id__in=taken).order_by("user__username")
+    people = list(dict.fromkeys(grant.user for grant in grants))
+    return [user.name for user in who_could_fill(role, proposal, people)]
 
 
 def _why_not_vote(actor: Actor, proposal: Proposal) -> str:

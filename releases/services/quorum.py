@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterable
 
 from accounts.guard import Actor, roles_held, roles_of
+from accounts.models import User
 from releases.models import Proposal, Vote
 from releases.services.binding import bound_digest, reopen_where
 from releases.services.propose import record_contributors
+from releases.services.seats import seated
 from releases.states import Choice, Part, ProposalState
 
 
@@ -24,9 +26,60 @@ def why_not_vote(actor: Actor, proposal: Proposal) -> str:
 def slot_for(actor: Actor, proposal: Proposal) -> str:
     """The role this person would fill: one still missing, else any that is asked for."""
     held = sorted(roles_of(actor, proposal.product.slug) & set(proposal.required))
-    missing = still_missing(proposal, approvals(proposal))
-    open_slots = [role for role in held if role in missing]
-    return (open_slots or held or [""])[0]
+    if actor.user is None or not held:
+        return ""
+    could = _could_fill(approvals(proposal), [actor.user], proposal)
+    return seated(proposal.required, could).get(actor.user.pk, held[0])
+
+
+def make_room(user: User, proposal: Proposal) -> dict[str, str]:
+    """Move approvals among the roles that their people hold, where this person finds none else.
+
+    Whoever of two roles comes first would keep the only one of whoever comes next. Returns the
+    new roles by name.
+    """
+    given, moved = approvals(proposal), {}
+    seats = seated(proposal.required, _could_fill(given, [user], proposal))
+    for vote in given:
+        role = seats.get(vote.user_id, vote.role)
+        if role != vote.role:
+            proposal.votes.filter(pk=vote.pk).update(role=role)
+            moved[vote.user.get_username()] = role
+    return moved
+
+
+def who_could_fill(role: str, proposal: Proposal, people: Collection[User]) -> list[User]:
+    """Those whose approval would fill one more slot of a missing role, if by making room."""
+    given = approvals(proposal)
+    missing = still_missing(proposal, given)
+    filled = {one: count - missing.get(one, 0) for one, count in proposal.required.items()}
+    asked: dict[str, int] = filled | {role: filled[role] + 1}
+    could = _could_fill(given, people, proposal)
+    late = {user.pk for user in people}
+
+    def fills(user: User) -> bool:
+        here = {pk: roles for pk, roles in could.items() if pk == user.pk or pk not in late}
+        return len(seated(asked, here)) == sum(asked.values())
+
+    return [user for user in people if fills(user)]
+
+
+def _could_fill(
+    given: Collection[Vote], others: Collection[User], proposal: Proposal
+) -> dict[int, list[str]]:
+    """By person, the asked roles that each holds; approvers first, each with the present one first.
+
+    An approver who holds none of them any more keeps the present one, until the lapse is told.
+    """
+    held = roles_held([*(vote.user for vote in given), *others], proposal.product.slug)
+    could = {pk: sorted(roles & set(proposal.required)) for pk, roles in held.items()}
+    for vote in given:
+        could[vote.user_id] = _kept_first(vote.role, could[vote.user_id])
+    return could
+
+
+def _kept_first(role: str, held: list[str]) -> list[str]:
+    return sorted(held, key=lambda one: one != role) or [role]
 
 
 def still_missing(proposal: Proposal, given: Iterable[Vote]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from releases.selectors.card import refuse_unproven
 from releases.selectors.trade import sentence
 from releases.services.binding import bound_digest, refuse_stale
 from releases.services.expiry import refuse_expired
-from releases.services.quorum import approvals, slot_for, still_missing, why_not_vote
+from releases.services.quorum import approvals, make_room, slot_for, still_missing, why_not_vote
 from releases.services.waiting import goes_by_itself, publish_if_due
 from releases.states import Choice
 
@@ -72,27 +72,12 @@ def _cast(
         raise BadInput("reason_missing", "A vote needs a reason; it stays with the decision.")
     if decision == Choice.APPROVE:
         refuse_unproven(row, at)
+    moved = make_room(user, row) if decision == Choice.APPROVE else {}
     role = slot_for(actor, row)
     if not role:
         asked = ", ".join(sorted(row.required))
         raise Forbidden("role_not_asked", f"This proposal asks for {asked}; you hold none of them.")
-    try:
-        with transaction.atomic():
-            Vote.objects.create(
-                proposal=row,
-                round=row.round,
-                bound_digest=seen,
-                content_digest=row.revision_digest,
-                user=user,
-                role=role,
-                decision=decision,
-                reason=reason,
-                at=at,
-            )
-    except IntegrityError as error:
-        raise Conflict(
-            "already_voted", "You have voted in this round; one slot a person."
-        ) from error
+    _written(row, user, role, decision, reason, at)
     return Change(
         reason=reason,
         before=row.base_digest,
@@ -100,11 +85,36 @@ def _cast(
         data={
             "decision": decision,
             "role": role,
+            "roles_moved": moved,
             "bound_digest": seen,
             "round": row.round,
             "signed": sentence(row.trade),
         },
     )
+
+
+def _written(
+    row: Proposal, user: User, role: str, decision: Choice, reason: str, at: datetime
+) -> None:
+    """Store the vote, of what is there now; 409 `already_voted` for a second one of the round."""
+    vote = Vote(
+        proposal=row,
+        round=row.round,
+        bound_digest=bound_digest(row),
+        content_digest=row.revision_digest,
+        user=user,
+        role=role,
+        decision=decision,
+        reason=reason,
+        at=at,
+    )
+    try:
+        with transaction.atomic():
+            vote.save()
+    except IntegrityError as error:
+        raise Conflict(
+            "already_voted", "You have voted in this round; one slot a person."
+        ) from error
 
 
 def _concluded(actor: Actor, proposal: Proposal, decision: Choice) -> Proposal:
