@@ -14,7 +14,7 @@ from releases.selectors.live import generation_of
 from releases.selectors.recorded_diff import Recorded
 from releases.selectors.review import by_category
 from releases.services.binding import current_revision
-from releases.services.emergency import settled_digest
+from releases.services.in_force import settled_digest
 from releases.services.propose import blocking_findings
 
 

@@ -17,7 +17,8 @@ from policies.selectors import given_of, revision_by_digest
 from policies.services import draft_generation
 from releases.lifecycle import lock_product
 from releases.models import Proposal
-from releases.services.emergency import Seen, publish_in_emergency, settled_digest
+from releases.services.emergency import Seen, publish_in_emergency
+from releases.services.in_force import settled_digest
 from releases.services.issue import latest
 from releases.services.propose import propose
 from releases.states import SecondLookKind

@@ -14,6 +14,7 @@ from releases.lifecycle import Change, Move, land, land_locked, locked
 from releases.models import Proposal, Publication, Rollout, Vote
 from releases.selectors.segments import concerned
 from releases.services.binding import current_revision, moved, void_votes
+from releases.services.in_force import settled_digest
 from releases.services.issue import Serving, issue, latest
 from releases.services.pools import refuse_overlap
 from releases.services.propose import blocking_findings, record_contributors, required_for
@@ -142,12 +143,6 @@ def _refuse_content(product: Product, digest: str, base: str, live: Publication)
     if findings:
         raise Invalid("findings", "The document breaks its own rules.", errors=findings)
     refuse_overlap(product, digest, live)
-
-
-def settled_digest(product: Product, live: Publication) -> str:
-    """What is live apart from a candidate that is still on its way."""
-    is_on_its_way = Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).exists()
-    return live.incumbent_digest if is_on_its_way else live.target_digest
 
 
 def _asked_of(required: dict[str, int]) -> list[str]:

@@ -1,4 +1,7 @@
-"""The rules that are in force: those of what is live, never those of what asks to be."""
+"""The rules that are in force: those of what is live, never those of what asks to be.
+
+A candidate that is on its way asks to be: until its rollout is complete it rules nothing.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,9 +11,12 @@ from orchid.engine.document.model import PolicyDocument
 from orchid.engine.document.operation import Approvals, Rollout
 from orchid.engine.freezes import free_from, frozen_at
 from orchid.engine.wall_clock import wall_at
+from policies.models import Product
 from policies.selectors import document_of
 from releases.models import Proposal, Publication
+from releases.models import Rollout as RolloutRow
 from releases.services.issue import latest
+from releases.states import OPEN_ROLLOUTS
 
 
 def rollout_rules(proposal: Proposal) -> Rollout:
@@ -30,7 +36,17 @@ def ruling(proposal: Proposal) -> PolicyDocument:
 
 def ruling_of(live: Publication | None, proposal: Proposal) -> PolicyDocument:
     """The same, for whoever has read what is live already."""
-    return document_of(live.target_digest if live else proposal.revision_digest)
+    if live is None:
+        return document_of(proposal.revision_digest)
+    return document_of(settled_digest(proposal.product, live))
+
+
+def settled_digest(product: Product, live: Publication) -> str:
+    """What is live apart from a candidate that is still on its way."""
+    if live.candidate_digest is None:
+        return live.incumbent_digest
+    is_on_its_way = RolloutRow.objects.filter(product=product, state__in=OPEN_ROLLOUTS).exists()
+    return live.incumbent_digest if is_on_its_way else live.candidate_digest
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from orchid.engine.document.operation import Approvals
 from policies.models import Product
 from policies.selectors import document_of
 from releases.lifecycle import Change, Move, land
-from releases.models import Proposal, Publication, SecondLook
+from releases.models import Proposal, Publication, Rollout, SecondLook
 from releases.services.issue import latest
 from releases.services.rollback import roll_back
 from releases.states import DECIDED_PROPOSALS, SecondLookKind, SecondLookState
@@ -178,4 +178,7 @@ def _rules_before(publication: Publication) -> Approvals:
         product=publication.product_id, number__lt=publication.number
     )
     before = earlier.order_by("-number").first() or publication
-    return document_of(before.target_digest).approvals
+    # A rollout that this publication closed had not made its candidate anybody's rules yet.
+    was_on_its_way = Rollout.objects.filter(publication=publication).exists()
+    digest = before.incumbent_digest if was_on_its_way else before.target_digest
+    return document_of(digest).approvals
