@@ -47,7 +47,7 @@ def moves_of(actor: Actor, fact: RolloutFact | None) -> Moves:
     return Moves(
         advance=publishes and bool(found.ready) and allowed(row, Move.ADVANCE),
         pause=stops and allowed(row, Move.PAUSE),
-        resume=publishes and found.freeze is None and allowed(row, Move.RESUME),
+        resume=publishes and not found.kept_by and allowed(row, Move.RESUME),
         approve=mine and not why,
         why_not_approve=why,
         hold_back=tuple(name for name in apart if name not in held) if stops else (),

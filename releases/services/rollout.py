@@ -23,6 +23,7 @@ from releases.selectors.progress import (
 from releases.selectors.segments import concerned
 from releases.services.in_force import refuse_frozen
 from releases.services.issue import Serving, issue
+from releases.services.second_look import refuse_overdue
 from releases.states import PublicationKind
 
 
@@ -78,7 +79,8 @@ def resume(
 ) -> Rollout:
     """Go on at the same stage; its hold begins anew, on this publication's own requests.
 
-    409 `frozen` in a freeze of what is live, which keeps everything but a way back.
+    409 `frozen` in a freeze of what is live and `second_look_overdue` while an emergency was not
+    looked at in time: both keep everything but a way back.
     """
     return _restated(actor, rollout, Move.RESUME, PublicationKind.RESUME, reason, expected_version)
 
@@ -165,6 +167,7 @@ def _again(row: Rollout, kind: PublicationKind, actor: Actor, reason: str, now: 
     """The same exposure under another number."""
     if kind == PublicationKind.RESUME:
         refuse_frozen(document_of(row.publication.incumbent_digest).rollout, now)
+        refuse_overdue(row.product)
     return _published(row, places(row), kind, actor, reason, now)
 
 

@@ -86,7 +86,10 @@ def revert(
 
 
 def lapse(look: SecondLook, now: datetime) -> SecondLook:
-    """Note that nobody looked in time, and go back where the policy before it says so."""
+    """Note that nobody looked in time, and go back where the policy before it says so.
+
+    Not where something was published since: whoever approved that, approved it over this.
+    """
     with transaction.atomic():
         landed = land(look, Move.LAPSE, SYSTEM_ACTOR, lambda row: _lapsed(row, now))
         rules = _rules_before(look.publication)
@@ -108,16 +111,23 @@ def why_not_look(actor: Actor, look: SecondLook) -> str:
     return ""
 
 
+def overdue(product: Product) -> str:
+    """The sentence that tells what was done alone and not looked at in time; empty where none."""
+    looks = SecondLook.objects.filter(product=product, state=SecondLookState.OVERDUE)
+    look = looks.select_related("publication").first()
+    if look is None:
+        return ""
+    return (
+        f"Publication {look.publication.number} went out in an emergency and nobody has looked "
+        "at it since. Somebody else has to confirm or undo it before anything is published."
+    )
+
+
 def refuse_overdue(product: Product) -> None:
     """Raise 409 `second_look_overdue` while something done alone was not looked at in time."""
-    overdue = SecondLook.objects.filter(product=product, state=SecondLookState.OVERDUE)
-    look = overdue.select_related("publication").first()
-    if look is not None:
-        raise Conflict(
-            "second_look_overdue",
-            f"Publication {look.publication.number} went out in an emergency and nobody has looked "
-            "at it since. Somebody else has to confirm or undo it before anything is published.",
-        )
+    said = overdue(product)
+    if said:
+        raise Conflict("second_look_overdue", said)
 
 
 def _hands(look: SecondLook) -> set[int]:

@@ -15,8 +15,8 @@ from releases.selectors.progress import ahead, clock
 from releases.selectors.progress.before_canary import own_facts
 from releases.selectors.progress.condition import Condition, Stand
 from releases.selectors.progress.demand import peak
-from releases.selectors.progress.frozen import freeze
 from releases.selectors.progress.judged import gates, gates_of
+from releases.selectors.progress.kept import KEEPING, kept
 from releases.selectors.progress.places import Place, places, wheres
 from releases.selectors.progress.sample import Within, minimum_per_stratum
 
@@ -87,9 +87,9 @@ class Progress:
         return not self.stage.is_bounded
 
     @property
-    def freeze(self) -> Condition | None:
-        """The freeze that keeps anything of it from being published."""
-        return next((one for one in self.shared if one.name == "freeze" and not one.met), None)
+    def kept_by(self) -> list[Condition]:
+        """What keeps anything of it from being published: a freeze, an overdue second look."""
+        return [one for one in self.shared if one.name in KEEPING and not one.met]
 
     @property
     def waits_for_a_hand(self) -> bool:
@@ -150,7 +150,7 @@ def progress(rollout: Rollout, now: datetime) -> Progress:
         policy=stand.document.rollout,
         acknowledged=stand.acknowledged,
         evaluation=stand.evaluation,
-        shared=(*clock.standing(stand), *freeze(stand, stands)),
+        shared=(*clock.standing(stand), *kept(stand, stands)),
         lanes=tuple(_lane(stand, place, stands) for place in stands),
     )
 
