@@ -1,6 +1,9 @@
 """The hash chain over the audit trail: written and signed by one sealer, checked by anyone."""
 
+import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,9 +18,15 @@ from accounts.models import AuditEvent, AuditHead, AuditPending, AuditSeal
 from orchid.engine.wire.signed import SignatureRefused
 from orchid.engine.wire.trail import GENESIS, Head, Link, Walk, link, read_head, sign_head
 
+logger = logging.getLogger(__name__)
+
 # Any constant will do, as long as every sealer asks for the same.
 SEALER_LOCK = 0x0_5EA1
 BATCH = 500
+LOST = (
+    "The audit trail doesn't lead on from link %s as it was signed: it was cut off or made anew, "
+    "or an older backup was put back. Verifying says so until %s is removed."
+)
 
 
 def content(event: AuditEvent) -> dict[str, Any]:
@@ -70,7 +79,7 @@ def _sign(seq: int, digest: str, now: datetime) -> None:
     key = keys_of(Purpose.AUDIT)[0]
     token = sign_head(seq, digest, now, key.pem, key.kid)
     AuditHead.objects.create(seq=seq, hash=digest, kid=key.kid, token=token, signed_at=now)
-    transaction.on_commit(lambda: _anchor(token), robust=True)
+    transaction.on_commit(lambda: _anchor(seq, digest, token), robust=True)
 
 
 def newest_head() -> AuditHead | None:
@@ -95,10 +104,30 @@ class Verification:
 
 
 def verify() -> Verification:
-    """Walk the whole chain from its first link to the signed head; O(events)."""
+    """Walk the whole chain from its first link to the signed head; O(events).
+
+    The anchored head is read first: what a sealer adds after that only leads beyond it.
+    """
+    anchored = _anchored()
+    with _one_moment():
+        return _walked(anchored)
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """Every read sees the trail as of one moment; a transaction that is open stays as it is."""
+    is_open = connection.in_atomic_block
+    with transaction.atomic():
+        if not is_open:
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def _walked(anchored: dict[int, str]) -> Verification:
     newest = newest_head()
     found, vouched = _vouched(newest)
-    walk = Walk(heads={**dict(AuditHead.objects.values_list("seq", "hash")), **_anchored()})
+    walk = Walk(heads={**dict(AuditHead.objects.values_list("seq", "hash")), **anchored})
     for row in AuditSeal.objects.select_related("event").order_by("seq").iterator(2000):
         if not walk.step(sealed(row)):
             break
@@ -145,12 +174,35 @@ def _anchor_file() -> Path:
     return Path(settings.KEYS_DIR) / "audit-head"
 
 
-def _anchor(token: str) -> None:
-    """Who can write every table can't write here, so a trail that is cut off or made anew shows."""
+def _anchor(seq: int, digest: str, token: str) -> None:
+    """Who can write every table can't write here, so a trail that is cut off or made anew shows.
+
+    And goes on showing: only a chain that leads on from the anchored link moves it.
+    """
     path = _anchor_file()
+    for held in _anchored().items():
+        if held[0] > seq and _holds(*held):  # a sealer that came later was here first
+            return
+        if not _leads(held, (seq, digest)):
+            logger.error(LOST, held[0], path)
+            return
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_text(token)
     os.replace(fresh, path)
+
+
+def _holds(seq: int, digest: str) -> bool:
+    return AuditSeal.objects.filter(seq=seq, hash=digest).exists()
+
+
+def _leads(start: tuple[int, str], end: tuple[int, str]) -> bool:
+    """By its hashes: a link that was put back for this look only leads nowhere."""
+    walk = Walk(*start)
+    rows = AuditSeal.objects.filter(seq__gt=start[0], seq__lte=end[0]).select_related("event")
+    for row in rows.order_by("seq").iterator(2000):
+        if not walk.step(sealed(row)):
+            return False
+    return (walk.seq, walk.hash) == end
 
 
 def _anchored() -> dict[int, str]:

@@ -1,6 +1,5 @@
 """What was done stays as it was written."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +10,8 @@ from accounts.guard import SYSTEM_ACTOR
 from accounts.keys import Purpose, known_keys
 from accounts.models import AuditEvent, AuditPending, AuditSeal
 from orchid.engine.wire.trail import GENESIS, link, read_head
+from tests.accounts.tampering import tamper
 from tests.people import Cast
-
-TABLES = ("accounts_auditevent", "accounts_auditseal", "accounts_audithead")
 
 
 def act(cast: Cast, action: str = "test.done", **more: Any) -> AuditEvent:
@@ -158,34 +156,3 @@ def test_a_chain_that_was_written_anew_is_not_the_one_that_was_signed(cast: Cast
     assert sealing.verify().fault == "link 1 is not the one that a signed head names"
     tamper("UPDATE accounts_audithead SET hash = %s WHERE seq = 1", anew)
     assert "differs from what was signed" in sealing.verify().fault
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_tail_that_was_cut_off_with_its_heads_is_told_by_the_one_beside_the_keys(
-    keys_folder: Path,
-) -> None:
-    for _ in range(2):
-        with transaction.atomic():
-            services.record(SYSTEM_ACTOR, "test.done")
-        services.seal_audit()
-    assert (keys_folder / "audit-head").exists()
-    with transaction.atomic():
-        tamper("DELETE FROM accounts_audithead WHERE seq = %s", 2)
-        tamper("DELETE FROM accounts_auditseal WHERE seq = %s", 2)
-        tamper("DELETE FROM accounts_auditevent WHERE id > %s", AuditEvent.objects.first().pk)  # type: ignore[union-attr]
-    fault = "a head was signed for link 2, and the chain ends at link 1"
-    assert sealing.verify().fault == fault
-
-
-def tamper(statement: str, value: int | str) -> None:
-    """What somebody with the owner's password could do."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        for table in TABLES:
-            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-        cursor.execute(statement, [value])
-        for table in TABLES:
-            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
-        # As the tests' database had it, or the next test can't be cleaned up after.
-        for table, kind in zip(TABLES, ("event", "seal", "head"), strict=True):
-            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER audit_{kind}_is_not_emptied")

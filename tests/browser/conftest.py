@@ -31,14 +31,16 @@ def served(
 ) -> Iterator[Served]:
     """Seeded once a file: these tests only read, and seeding takes longer than reading."""
     from django.core.management import call_command
-    from django.test import Client
+    from django.test import Client, override_settings
 
     from accounts.models import User
     from tests.browser.seeded import seed
     from tests.browser.ways_in import PRESSED, PRESSED_BY_BEN
     from tests.unmanaged import empty_unmanaged
 
-    with django_db_blocker.unblock():
+    # The signed head beside the keys is that of this database, and of none that a file before had.
+    keys = override_settings(KEYS_DIR=tmp_path_factory.mktemp("keys"))
+    with django_db_blocker.unblock(), keys:
         pages = seed(tmp_path_factory.mktemp("secrets"))
         sessions = {}
         for name in PEOPLE:
