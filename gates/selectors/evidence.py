@@ -47,13 +47,22 @@ def last_runs(product: Product, manifests: Iterable[str] | None = None) -> Query
     found = Evidence.objects.filter(product=product)
     if manifests is not None:
         found = found.filter(manifest__in=set(manifests))
-    return found.order_by("manifest", "cell", "-id").distinct("manifest", "cell")
+    return last_of(found)
+
+
+def last_of(rows: QuerySet[Evidence]) -> QuerySet[Evidence]:
+    """Of some evidence, the last run of each measured cell."""
+    return rows.order_by("manifest", "cell", "-id").distinct("manifest", "cell")
 
 
 def items_for(product: Product, manifests: Iterable[str] | None = None) -> list[Item]:
-    """The same as the engine takes it, in no order that means anything."""
-    rows = last_runs(product, manifests).values(*_COLUMNS)
-    return [item_of(row) for row in rows]
+    """The last runs as the engine takes them, in no order that means anything."""
+    return items_of(last_runs(product, manifests))
+
+
+def items_of(rows: QuerySet[Evidence]) -> list[Item]:
+    """Rows as the engine takes them."""
+    return [item_of(row) for row in rows.values(*_COLUMNS)]
 
 
 def item_of(row: Mapping[str, Any]) -> Item:

@@ -109,6 +109,11 @@ class Item:
         return self.kind, self.suite, self.route, self.manifest
 
     @property
+    def cell(self) -> tuple[str, ...]:
+        """What a later run of the suite measures again."""
+        return *self.measured, where_key(self.where), self.load_state
+
+    @property
     def name(self) -> str:
         """The suite and its version, in words."""
         return f"{self.suite} {self.suite_version}"
@@ -149,7 +154,7 @@ def in_force(items: Iterable[Item]) -> tuple[list[Item], list[Silent]]:
     current, silent = [], []
     for item in ordered:
         newest = last.setdefault(item.measured, item)
-        cell = cells.setdefault((*item.measured, where_key(item.where), item.load_state), item)
+        cell = cells.setdefault(item.cell, item)
         if newest.push > item.push and newest.edition != item.edition:
             silent.append(Silent(item, Silence.EDITION, newest))
         elif cell is not item:
