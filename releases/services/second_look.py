@@ -119,7 +119,8 @@ def overdue(product: Product) -> str:
         return ""
     return (
         f"Publication {look.publication.number} went out in an emergency and nobody has looked "
-        "at it since. Somebody else has to confirm or undo it before anything is published."
+        "at it since. Somebody else has to confirm or undo it before anything goes out but a "
+        "way back or another emergency."
     )
 
 

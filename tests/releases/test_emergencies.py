@@ -24,6 +24,7 @@ from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
 from releases.services.second_look import confirm, revert
 from releases.states import ProposalState, RolloutState, SecondLookState
+from tests.releases.desk import Desk
 from tests.releases.releases_cast import (
     SLUG,
     actor,
@@ -228,6 +229,19 @@ def test_nothing_is_published_while_a_look_is_overdue_but_a_rollback_is(product:
     confirm(actor("cho"), look, "late, and right")
     publish(actor("ben"), proposal)
     assert Rollout.objects.count() == 1
+
+
+def test_emergencies_and_ways_back_go_out_while_a_look_is_overdue_and_pages_say_so(
+    product: Product,
+) -> None:
+    capped(product)
+    reconcile(product.pk, later(DAY + 60))
+    for page in ("second-looks", "rollout"):
+        assert "rollbacks and other emergencies go out." in Desk("eve").page(page)
+    cap_tenant(actor("dee"), product, "acme", "10s", {"max_teu": 300}, "still too much")
+    roll_back(actor("dee"), product, "users complain")
+    kinds = Publication.objects.order_by("number").values_list("kind", flat=True)
+    assert list(kinds)[1:] == ["emergency", "emergency", "rollback"]
 
 
 def test_an_overdue_look_goes_back_by_itself_where_the_rules_before_it_say_so(

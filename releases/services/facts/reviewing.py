@@ -123,7 +123,7 @@ def _lookers(asked: Iterator[User], look: SecondLook) -> Iterator[User]:
 
 
 def _overdue(product: Product) -> Iterator[Fact]:
-    """A second look that nobody took in time: nothing else is published meanwhile."""
+    """A second look that nobody took in time, and what it keeps from going out meanwhile."""
     looks = SecondLook.objects.filter(product=product, state=SecondLookState.OVERDUE)
     for row in looks.select_related("publication", "product"):
         yield Fact(
@@ -131,7 +131,7 @@ def _overdue(product: Product) -> Iterator[Fact]:
             f"second_look:{row.pk}:overdue",
             f"{row.get_kind_display()}: its second look is overdue",
             f"{row.actor} acted alone: {said(row.reason)}. Until somebody looks at it, nothing "
-            "else is published.",
+            "is published and no rollout goes on; pauses, rollbacks and other emergencies go out.",
             reverse("releases:second-looks", args=[product.slug]),
             row.due_at,
             _lookers(those_who(product, Permission.APPROVE), row),
