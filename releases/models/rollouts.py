@@ -60,12 +60,14 @@ class Rollout(models.Model):
 class StageApproval(models.Model):
     """A person's yes to what a stage has shown, where the policy asks for one before the next.
 
-    It is bound to the publication: resumed or entered anew, a stage asks again.
+    It is bound to the publication: resumed or entered anew, a stage asks again. `segments` are
+    those apart that it is for, "" the rest: what was not ready yet asks for a yes of its own.
     """
 
     rollout = models.ForeignKey(Rollout, models.PROTECT, related_name="approvals")
     publication = models.ForeignKey(Publication, models.PROTECT, related_name="+")
     stage_index = models.PositiveIntegerField()
+    segments = models.JSONField(default=list)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     role = models.CharField(max_length=20)
     reason = models.TextField()
@@ -76,7 +78,8 @@ class StageApproval(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                name="releases_one_approval_a_person", fields=["rollout", "publication", "user"]
+                name="releases_one_approval_a_person",
+                fields=["rollout", "publication", "user", "segments"],
             ),
             models.CheckConstraint(name="releases_stage_approval_reason", condition=~Q(reason="")),
         ]

@@ -21,6 +21,7 @@ class Moves:
     pause: bool = False
     resume: bool = False
     approve: bool = False
+    approve_of: tuple[str, ...] = ()
     why_not_approve: str = ""
     hold_back: tuple[str, ...] = ()
     let_go: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ def moves_of(actor: Actor, fact: RolloutFact | None) -> Moves:
         pause=stops and allowed(row, Move.PAUSE),
         resume=publishes and not found.kept_by and allowed(row, Move.RESUME),
         approve=mine and not why,
+        approve_of=tuple(lane.name for lane in found.lacks_a_yes) if found.is_apart else (),
         why_not_approve=why,
         hold_back=tuple(name for name in apart if name not in held) if stops else (),
         let_go=tuple(name for name in apart if name not in moving) if publishes else (),

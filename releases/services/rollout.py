@@ -109,16 +109,16 @@ def _advanced(row: Rollout, actor: Actor, now: datetime) -> Change:
         for lane in found.lanes
     ]
     change = _published(row, stands, PublicationKind.ADVANCE, actor, "", now)
-    change.data["segments"] = _moved(row, found, moving)
+    change.data["segments"] = moved(row, found, moving)
     return change
 
 
-def _moved(row: Rollout, found: Progress, moving: set[str]) -> list[str]:
-    """The rest moves every segment that does not stand apart."""
+def moved(row: Rollout, found: Progress, moving: set[str]) -> list[str]:
+    """The gated segments that go along: the rest moves every one that does not stand apart."""
     names = {segment.name for segment in document_of(row.candidate_digest).gates.segments}
     apart = {lane.place.segment for lane in found.lanes}
-    moved = moving | (names - apart if "" in moving else set())
-    return concerned(row.product, row.candidate_digest, moved)
+    along = moving | (names - apart if "" in moving else set())
+    return concerned(row.product, row.candidate_digest, along)
 
 
 def _completed(row: Rollout, now: datetime) -> Change:

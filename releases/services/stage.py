@@ -13,6 +13,7 @@ from releases.models import Rollout, StageApproval
 from releases.selectors.progress import Place, Progress, places, progress, refuse_apart, vector_of
 from releases.selectors.segments import concerned
 from releases.services.quorum import why_not_vote
+from releases.services.rollout import moved
 
 
 def approve_stage(
@@ -23,7 +24,9 @@ def approve_stage(
     expected_version: int | None = None,
     now: datetime | None = None,
 ) -> Rollout:
-    """Say yes to the next stage, once nothing but that is missing.
+    """Say yes to the next stage of everything that lacks nothing else.
+
+    What is not ready yet asks again, be it a segment apart or the rest.
 
     403 for whoever had a hand in the proposal and for other roles than the policy asks; 409
     `not_ready` while something else is missing, `not_asked` where no approval is.
@@ -81,16 +84,15 @@ def let_go(
 
 
 def asked_role(found: Progress) -> str:
-    """The role whose yes is all that is missing; empty where it isn't, or none is asked."""
-    if found.needs_only != "approval":
-        return ""
-    open_ = (lane for lane in found.lanes if lane.following and lane.open)
-    return next((lane.stage.approval or "" for lane in open_), "")
+    """The role whose yes is all that something waits for; empty where nothing does."""
+    return next((lane.stage.approval or "" for lane in found.lacks_a_yes), "")
 
 
 def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
     found = progress(row, now)
     user, role = _approver(row, actor, found)
+    asked = [lane.place for lane in found.lacks_a_yes]
+    stage, names = asked[0].stage, [place.segment for place in asked]
     confirmed(actor)  # nothing else is waited for: the next tick goes on
     if not reason:
         raise BadInput("reason_missing", "Say what lets you approve; it stays with the rollout.")
@@ -99,7 +101,8 @@ def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
             StageApproval.objects.create(
                 rollout=row,
                 publication=row.publication,
-                stage_index=row.stage_index,
+                stage_index=stage,
+                segments=names,
                 user=user,
                 role=role,
                 reason=reason,
@@ -113,9 +116,9 @@ def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
         after=row.candidate_digest,
         data={
             "publication": row.publication.number,
-            "stage": row.stage_index,
+            "stage": stage,
             "role": role,
-            "segments": concerned(row.product, row.candidate_digest),
+            "segments": moved(row, found, set(names)),
         },
     )
 
@@ -126,7 +129,7 @@ def _approver(row: Rollout, actor: Actor, found: Progress) -> tuple[User, str]:
         raise Conflict("not_asked", "The policy asks for nobody’s approval at this stage.")
     role = asked_role(found)
     if not role:
-        said = " ".join(found.blockers) or "Nothing is missing any more."
+        said = " ".join(found.blockers) or "Nothing waits for an approval now."
         raise Conflict("not_ready", said, blockers=found.blockers)
     why = why_not_vote(actor, row.proposal)
     if why or actor.user is None:

@@ -32,13 +32,17 @@ def before(stand: Stand, stage: Stage) -> Iterator[Condition]:
         yield _drill(stand)
 
 
-def approval(stand: Stand, stage: Stage) -> Iterator[Condition]:
-    """Of the stage that is left: the person whom its policy asks, on this publication."""
+def approval(stand: Stand, segment: str, stage: Stage) -> Iterator[Condition]:
+    """Of the stage that is left: the person whom its policy asks, on this publication.
+
+    Asked of each `segment` apart, and ("") of the rest, by itself.
+    """
     if stage.approval is None:
         return
     found = StageApproval.objects.filter(rollout=stand.rollout, publication=stand.publication)
     asked = f"approval by {ROLES[stage.approval]}"
-    given = [one for one in found.select_related("user") if _holds(one, stage, stand)]
+    mine = [one for one in found.select_related("user") if segment in one.segments]
+    given = [one for one in mine if _holds(one, stage, stand)]
     if not given:
         yield Condition("approval", False, f"It waits for {asked}.", "not given", asked)
     else:

@@ -36,6 +36,11 @@ class Lane:
         return [condition for condition in self.conditions if not condition.met]
 
     @property
+    def lacks(self) -> set[str]:
+        """The names of the conditions that are open."""
+        return {condition.name for condition in self.open}
+
+    @property
     def name(self) -> str:
         return self.place.segment or "everything else"
 
@@ -120,17 +125,19 @@ class Progress:
         return [condition.said for condition in self.waits_for]
 
     @property
+    def lacks_a_yes(self) -> tuple[Lane, ...]:
+        """What stands at one stage and lacks nothing but the person whom that asks."""
+        if any(not condition.met for condition in self.shared):
+            return ()
+        lanes = [lane for lane in self.lanes if lane.following and lane.lacks == {"approval"}]
+        return tuple(lane for lane in lanes if lane.place.stage == lanes[0].place.stage)
+
+    @property
     def earliest(self) -> datetime | None:
         """When the next step is due if time alone is missing; None where it takes more."""
         times = [condition.until for condition in self.waits_for]
         known = [at for at in times if at is not None]
         return max(known) if known and len(known) == len(times) else None
-
-    @property
-    def needs_only(self) -> str:
-        """The name of the one condition that is left, if there is only one kind."""
-        names = {condition.name for condition in self.waits_for}
-        return names.pop() if len(names) == 1 else ""
 
 
 def _once(found: Iterable[Condition]) -> Iterator[Condition]:
@@ -184,7 +191,7 @@ def _conditions(
         yield peak(stand, stand.opened_at or stand.now, stage.peak, "This stage")
     if following is not None:
         yield from ahead.before(stand, following)
-        yield from ahead.approval(stand, stage)
+        yield from ahead.approval(stand, place.segment, stage)
 
 
 def _judged(stand: Stand, place: Place, stands: list[Place], stage: Stage) -> Iterator[Condition]:

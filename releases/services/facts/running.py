@@ -15,7 +15,7 @@ from gates.states import VerdictState
 from gates.wording import with_names
 from policies.models import Product
 from releases.models import Alarm, Publication, Rollout
-from releases.selectors.progress import progress
+from releases.selectors.progress import Progress, progress
 from releases.services.facts.fact import Fact, said, those_who
 from releases.services.quorum import why_not_vote
 from releases.services.stage import asked_role
@@ -44,16 +44,24 @@ def _stages(product: Product, now: datetime) -> Iterator[Fact]:
     role = asked_role(found)
     if not role and not found.waits_for_a_hand:
         return
-    words = "Your approval is asked" if role else "It measures nothing by which it could go on"
+    words, stage = "It measures nothing by which it could go on", row.stage_index
+    if role:
+        words, stage = _asked(found), found.lacks_a_yes[0].place.stage
+    given = row.approvals.filter(publication=row.publication).count()  # each yes may leave another
     yield Fact(
         NoticeKind.WAITS,
-        f"stage:{row.pk}:{row.publication.number}",
-        f"Stage {row.stage_index + 1} of publication {row.publication.number} waits for a person",
+        f"stage:{row.pk}:{row.publication.number}" + (f":{given}" if given else ""),
+        f"Stage {stage + 1} of publication {row.publication.number} waits for a person",
         f"{words}: {row.proposal.title}.",
         reverse("releases:rollout", args=[product.slug]),
         now,
         _approvers(row, role) if role else those_who(product, Permission.PUBLISH),
     )
+
+
+def _asked(found: Progress) -> str:
+    names = ", ".join(lane.name for lane in found.lacks_a_yes)
+    return f"Your approval is asked for {names}" if found.is_apart else "Your approval is asked"
 
 
 def _approvers(rollout: Rollout, role: str) -> Iterator[User]:
