@@ -55,7 +55,7 @@ def choose_environment() -> None:
             "DATABASE_OWNER_URL": address,
             INHERITED: str(place),
         }
-    os.environ |= {"ORCHID_VAR": str(place / "var"), "BROKER_URL": "memory://"}
+    os.environ |= {"ORCHID_VAR": str(place / "var"), "BROKER_URL": "memory://localhost/"}
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
 
