@@ -34,6 +34,17 @@ class SegmentMoved(Moved):
     segment = serializers.CharField(max_length=80)
 
 
+class StageApproved(Moved):
+    """`segments` are those that the yes was read to be for, by name; "" is the rest.
+
+    Where others lack only a yes by now it is refused; without it the yes is for whatever does.
+    """
+
+    segments = serializers.ListField(
+        child=serializers.CharField(max_length=80, allow_blank=True), required=False, default=list
+    )
+
+
 class NewVote(serializers.Serializer[Any]):
     """`bound_digest` is what the voter saw (`bound_digest` of the proposal).
 

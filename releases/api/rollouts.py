@@ -49,12 +49,17 @@ class RolloutDetail(APIView):
 
 
 class ApproveStage(APIView):
-    @extend_schema(request=shapes.Moved, responses=shapes.RolloutOut)
+    @extend_schema(request=shapes.StageApproved, responses=shapes.RolloutOut)
     @idempotent
     def post(self, request: Request, pk: int) -> Response:
-        data = taken(shapes.Moved, request)
-        row, version = seen_rollout(request, pk), data["expected_version"]
-        row = stage.approve_stage(actor_of(request), row, data["reason"], expected_version=version)
+        data = taken(shapes.StageApproved, request)
+        row = stage.approve_stage(
+            actor_of(request),
+            seen_rollout(request, pk),
+            data["reason"],
+            of=data["segments"],
+            expected_version=data["expected_version"],
+        )
         return Response(shapes.RolloutOut(row).data)
 
 

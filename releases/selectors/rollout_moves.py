@@ -8,7 +8,7 @@ from policies.selectors import document_of
 from releases.lifecycle import Move, allowed
 from releases.models import Rollout
 from releases.selectors.live import RolloutFact
-from releases.selectors.progress import refuse_apart
+from releases.selectors.progress import Lane, refuse_apart
 from releases.services.quorum import why_not_vote
 from releases.services.stage import asked_role
 
@@ -21,7 +21,7 @@ class Moves:
     pause: bool = False
     resume: bool = False
     approve: bool = False
-    approve_of: tuple[str, ...] = ()
+    approve_of: tuple[Lane, ...] = ()
     why_not_approve: str = ""
     hold_back: tuple[str, ...] = ()
     let_go: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def moves_of(actor: Actor, fact: RolloutFact | None) -> Moves:
         pause=stops and allowed(row, Move.PAUSE),
         resume=publishes and not found.kept_by and allowed(row, Move.RESUME),
         approve=mine and not why,
-        approve_of=tuple(lane.name for lane in found.lacks_a_yes) if found.is_apart else (),
+        approve_of=found.lacks_a_yes if found.is_apart else (),
         why_not_approve=why,
         hold_back=tuple(name for name in apart if name not in held) if stops else (),
         let_go=tuple(name for name in apart if name not in moving) if publishes else (),

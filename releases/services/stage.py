@@ -1,5 +1,6 @@
 """What people decide about a stage: a yes where the policy asks, and who waits or goes ahead."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import IntegrityError, transaction
@@ -21,6 +22,7 @@ def approve_stage(
     rollout: Rollout,
     reason: str,
     *,
+    of: Sequence[str] = (),
     expected_version: int | None = None,
     now: datetime | None = None,
 ) -> Rollout:
@@ -29,14 +31,15 @@ def approve_stage(
     What is not ready yet asks again, be it a segment apart or the rest.
 
     403 for whoever had a hand in the proposal and for other roles than the policy asks; 409
-    `not_ready` while something else is missing, `not_asked` where no approval is.
+    `not_ready` while something else is missing, `not_asked` where no approval is, and
+    `segments_changed` where others are ready than those `of` which it was read to be.
     """
     at = now or timezone.now()
     return land(
         rollout,
         Move.APPROVE_STAGE,
         actor,
-        lambda row: _approved(row, actor, reason.strip(), at),
+        lambda row: _approved(row, actor, reason.strip(), of, at),
         expected_version=expected_version,
     )
 
@@ -88,11 +91,12 @@ def asked_role(found: Progress) -> str:
     return next((lane.stage.approval or "" for lane in found.lacks_a_yes), "")
 
 
-def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
+def _approved(row: Rollout, actor: Actor, reason: str, of: Sequence[str], now: datetime) -> Change:
     found = progress(row, now)
     user, role = _approver(row, actor, found)
     asked = [lane.place for lane in found.lacks_a_yes]
     stage, names = asked[0].stage, [place.segment for place in asked]
+    _refuse_others(found, of)
     confirmed(actor)  # nothing else is waited for: the next tick goes on
     if not reason:
         raise BadInput("reason_missing", "Say what lets you approve; it stays with the rollout.")
@@ -121,6 +125,14 @@ def _approved(row: Rollout, actor: Actor, reason: str, now: datetime) -> Change:
             "segments": moved(row, found, set(names)),
         },
     )
+
+
+def _refuse_others(found: Progress, of: Sequence[str]) -> None:
+    """A yes goes no further than what was before somebody's eyes."""
+    if of and set(of) != {lane.place.segment for lane in found.lacks_a_yes}:
+        names = ", ".join(lane.name for lane in found.lacks_a_yes)
+        said = f"By now your approval is asked for {names}. Look at that before you give it."
+        raise Conflict("segments_changed", said)
 
 
 def _approver(row: Rollout, actor: Actor, found: Progress) -> tuple[User, str]:

@@ -72,8 +72,13 @@ def advance(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def approve_stage(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     data = checked(MoveForm(request.POST))
     actor = request.actor  # type: ignore[attr-defined]
-    version = data["expected_version"]
-    stage.approve_stage(actor, _rollout(slug, pk), data["reason"], expected_version=version)
+    stage.approve_stage(
+        actor,
+        _rollout(slug, pk),
+        data["reason"],
+        of=request.POST.getlist("segments"),
+        expected_version=data["expected_version"],
+    )
     return redirect("releases:rollout", slug=slug)
 
 

@@ -68,6 +68,22 @@ def test_a_second_yes_is_for_what_became_ready_since(product: Product, gateway: 
     assert stages(ticked(rollout)) == {"": 1, EXTRACTION: 1}
 
 
+def test_a_yes_goes_no_further_than_what_was_read(product: Product, gateway: Edge) -> None:
+    rollout = asked_apart(product, gateway)
+    dee = Desk("dee")
+    assert f'name="segments" value="{EXTRACTION}"' in dee.page("rollout")
+    judged_by_segment(rollout, timezone.now(), **ALL_PASS)
+    read: dict[str, Any] = {"segments": [EXTRACTION], "reason": "the night is quiet"}
+    read["expected_version"] = rollout.version
+    status, refused = dee.asks(f"rollouts/{rollout.pk}/approve", **read)
+    assert (status, refused["code"]) == (409, "segments_changed")
+    assert dee.sends("approve-stage", rollout.pk, **read).status_code == 409
+    assert not rollout.approvals.exists()
+    both = {**read, "segments": ["", EXTRACTION]}
+    assert dee.sends("approve-stage", rollout.pk, **both).status_code == 302
+    assert rollout.approvals.get().segments == ["", EXTRACTION]
+
+
 def test_what_became_ready_together_takes_one_yes(product: Product, gateway: Edge) -> None:
     rollout = asked_apart(product, gateway)
     judged_by_segment(rollout, timezone.now(), **ALL_PASS)
