@@ -124,7 +124,7 @@ def test_an_equal_or_better_run_voids_nothing(product: Product, change: Changes)
         (STEADY, STEADY, False),
         (ROUGH, STEADY, False),
         (STEADY, ROUGH, True),
-        (STEADY, [*STEADY, 0.75], True),  # a bound over more of them may be wider
+        (ROUGH, [*STEADY, 0.75], True),  # a bound over more of them may be wider
         (STEADY, None, True),
         (None, STEADY, True),
     ],
@@ -161,6 +161,11 @@ def test_a_segment_that_an_edition_had_silenced_speaks_anew_and_voids(product: P
     assert "late 2 on compact" in came(product, proposal, {"suite_version": "2"})
 
 
+def test_what_an_edition_had_silenced_before_is_not_missed(product: Product) -> None:
+    proposal = approved_on(product, CHAT, {"suite_version": "2"})
+    assert came(product, proposal, {"suite_version": "2"}) == ""
+
+
 OTHER: Changes = {**TOLD, "suite": "other", "mean": 0.97}
 
 
@@ -195,3 +200,8 @@ def test_a_rerun_of_one_load_state_is_not_held_against_another(product: Product)
 def test_a_rerun_is_not_held_against_what_it_had_silenced_before(product: Product) -> None:
     proposal = approved_on(product, OTHER, TOLD)
     assert came(product, proposal, {"mean": 0.96}) == ""
+
+
+def test_a_search_for_violations_silences_no_score(product: Product) -> None:
+    proposal = approved_on(product, {"kind": "adversarial"}, OTHER)
+    assert came(product, proposal, {"kind": "adversarial", "mean": 0.96}) == ""
