@@ -61,9 +61,9 @@ class _Merging:
 
     def values(self, path: Path, base: Any, mine: Any, theirs: Any) -> Any:
         if _same(mine, theirs) or _same(base, theirs):
-            return copy.deepcopy(mine)
+            return _copied(mine)
         if _same(base, mine):
-            return copy.deepcopy(theirs)
+            return _copied(theirs)
         if isinstance(mine, dict) and isinstance(theirs, dict):
             return self._dicts(path, base if isinstance(base, dict) else {}, mine, theirs)
         keys = LIST_KEYS.get(path)
@@ -102,7 +102,12 @@ class _Merging:
         collision = Collision(pointer_of(path), *sides)
         self.found.append(collision)
         chosen = theirs if self.choices.get(collision.pointer) == "theirs" else mine
-        return chosen if chosen is ABSENT else copy.deepcopy(chosen)
+        return _copied(chosen)
+
+
+def _copied(side: Any) -> Any:
+    """A copy of what one side says; that it says nothing is known by its identity."""
+    return side if side is ABSENT else copy.deepcopy(side)
 
 
 def _same(one: Any, other: Any) -> bool:

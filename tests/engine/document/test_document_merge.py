@@ -81,3 +81,15 @@ def test_nothing_that_came_in_is_changed_by_it() -> None:
     kept = copy.deepcopy((BASE, mine, theirs))
     merge(BASE, mine, theirs).document["contract"]["deadline_ms"] = 7
     assert kept == (BASE, mine, theirs)
+
+
+@pytest.mark.parametrize("side", ["mine", "theirs"])
+@pytest.mark.parametrize("gone", ["notes", "budgets"])
+def test_what_one_side_took_out_is_out(side: str, gone: str) -> None:
+    base = {"notes": "why", "budgets": [{"tenant": "*", "window": 1}], "deadline_ms": 1500}
+    without = {key: value for key, value in base.items() if key != gone}
+    other = {**base, "deadline_ms": 1400}
+    mine, theirs = (without, other) if side == "mine" else (other, without)
+    merged = merge(base, mine, theirs)
+    assert merged.document == {**without, "deadline_ms": 1400}
+    assert not merged.open
