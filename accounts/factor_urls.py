@@ -40,7 +40,11 @@ def fresh(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def page(view: Any, template: str, **more: Any) -> Callable[..., Any]:
-    made: Callable[..., Any] = view.as_view(template_name=f"accounts/{template}.html", **more)
+    """No other method: a PUT or DELETE would go round the form, and with it past the trail."""
+    methods = ["get", "head", "post"]
+    made: Callable[..., Any] = view.as_view(
+        template_name=f"accounts/{template}.html", http_method_names=methods, **more
+    )
     return made
 
 

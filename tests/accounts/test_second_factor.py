@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
-from accounts.models import AuditEvent, FailedSignIn
+from accounts.models import AuditEvent, FailedSignIn, User
 from tests.people import PASSWORD, Cast
 
 
@@ -181,3 +181,15 @@ def test_other_roles_and_machines_are_asked_for_none(cast: Cast, owners_need_one
     )
     machine = Client(headers={"Authorization": f"Bearer {token}"})
     assert machine.get("/api/v1/products").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("kind", ["keys/{}/remove", "totp/remove"])
+def test_a_factor_goes_by_its_form_alone_so_that_the_trail_tells(
+    cast: Cast, method: str, kind: str
+) -> None:
+    what = Authenticator.Type.WEBAUTHN if "keys" in kind else Authenticator.Type.TOTP
+    ben = User.objects.get(username="ben")
+    row = Authenticator.objects.create(user=ben, type=what, data={"name": "a key", "secret": "x"})
+    answer = cast.browser("ben").generic(method, f"/account/{kind.format(row.pk)}")
+    assert (answer.status_code, list(Authenticator.objects.all())) == (405, [row])

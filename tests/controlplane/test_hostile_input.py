@@ -67,6 +67,11 @@ NAMES = [
     *("mean", "spread", "violations", "store", "username", "password", "email", "role", "source"),
     *("base_digest", "credential", "server_run", "anchor_unix_ns", "resourceSpans"),
 ]
+#: What a model server is changed by, which is the one thing that takes a PATCH.
+WISHED = [
+    *("http_url", "grpc_url", "metrics_url", "protocol", "pool", "poll_every_s", "warm_up"),
+    *("trace_rate", "candidate_trace_rate"),
+]
 VALUES: list[Any] = [HUGE, NUL, "²", "NaN", 10**30, -1, 1e308, [], {}, [[["x"]]], None, True]
 # Not ready is an honest 503; signing out would end the attack; the schema takes no input.
 LEFT_OUT = {"readyz", "logout", "api/schema"}
@@ -144,6 +149,46 @@ def test_no_field_breaks_a_route(browser: Client) -> None:
             else:
                 answer = browser.post(to(route), dict.fromkeys(NAMES, str(value)))
             assert answer.status_code < 500, (route, value)
+
+
+def taken(browser: Client, method: str) -> list[str]:
+    """The routes that answer this method, and not with 405."""
+    codes = {route: browser.generic(method, to(route)).status_code for route in ROUTES}
+    assert not [route for route, code in codes.items() if code >= 500], method
+    return [route for route, code in codes.items() if code != 405]
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "NONE"])
+def test_no_method_breaks_a_route(browser: Client, method: str) -> None:
+    for route in taken(browser, method):
+        for part in ({"number": "9" * 30}, {"text": "a%00b"}, {"text": "%ff"}):
+            path = filled(route, **part)
+            assert browser.generic(method, path).status_code < 500, path
+        if method in ("HEAD", "OPTIONS", "TRACE"):
+            continue  # they take no body
+        media = "application/json"
+        for body in BODIES:
+            answer = browser.generic(method, to(route), body, media)
+            assert answer.status_code < 500, (route, body[:40])
+
+
+def test_no_change_breaks_a_server(browser: Client) -> None:
+    at = f"/api/v1/ingest/servers?product={SLUG}"
+    sound = {"name": "x", "http_url": "http://127.0.0.1:9", "protocol": "http"}
+    made = browser.post(at, json.dumps(sound), "application/json")
+    assert made.status_code == 201, made.content
+    one = at.replace("?", "/x?")
+    for name in WISHED:
+        for value in [*VALUES, "http://[", "http://a:99999", 2**31, "\ud800"]:
+            answer = browser.patch(one, json.dumps({name: value}), "application/json")
+            assert answer.status_code < 500, (name, value)
+            answer = browser.post(
+                at, json.dumps(sound | {"name": "y", name: value}), "application/json"
+            )
+            assert answer.status_code < 500, (name, value)
+            if answer.status_code == 201:
+                browser.delete(at.replace("?", "/y?"))
+    assert browser.delete(one, b"{", "application/json").status_code < 500
 
 
 @pytest.mark.parametrize(
