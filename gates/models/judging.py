@@ -17,13 +17,14 @@ class Window(models.Model):
     digest = models.CharField(max_length=80)
     publication = models.PositiveIntegerField()
     cohort = models.CharField(max_length=16)
-    # Activation on the required share of edges; earlier requests belong to another window.
+    # Activation on the required share of edges; what came earlier lets nothing go on.
     opens_at = models.DateTimeField()
     closes_at = models.DateTimeField(null=True)
     exposure = models.FloatField()
     # Segments of which another part is the candidate's: [{"where", "fraction"}].
     by_segment = models.JSONField(default=list)
-    # When a stage of a rollout has been watched for long enough; null where there is no stage.
+    # When a stage of a rollout has been watched for long enough; null where there is no stage, or
+    # its clock doesn't run yet.
     hold_until = models.DateTimeField(null=True)
     # From when no rollout waits for its verdict; what is live is judged by stretches from then on.
     live_from = models.DateTimeField(null=True)
@@ -60,6 +61,11 @@ class Window(models.Model):
     def is_split(self) -> bool:
         """Whether another generation answers a part of the traffic."""
         return self.exposure < 1 or bool(self.by_segment)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a stage is looked at for harm only, until enough of the fleet runs it."""
+        return self.hold_until is None and self.live_from is None
 
 
 class Evaluation(models.Model):

@@ -114,7 +114,14 @@ def _parts(read: Reading) -> tuple[Part, ...]:
 
 
 def _costs(read: Reading) -> Costs:
-    """The closed window of the ledger: it ends with the window or at the watermark."""
+    """The closed window of the ledger: it ends with the window or at the watermark.
+
+    Before the fleet runs a stage it is empty: the whole fleet is paid, a part of it serves.
+    """
+    if read.window.is_ahead:
+        return Costs(
+            read.window.opens_at, read.window.opens_at, read.counted(read.opened, read.opened)
+        )
     closes_at = read.window.closes_at
     end = min(read.end, closes_at) if closes_at else read.end
     length = timedelta(milliseconds=read.document.gates.cost_per_success_usd.window_ms)
@@ -198,8 +205,11 @@ def _exposed(read: Reading, start: datetime) -> Exposed | None:
 
 
 def _guarded(read: Reading) -> dict[int, Counted]:
-    """The traffic behind each guardrail of a stage, never from before it opened."""
-    if read.window.live_from is not None:
+    """The traffic behind each guardrail of a stage, never from before it opened.
+
+    None before the fleet runs it: a rate of a part of the fleet falls short of any.
+    """
+    if read.window.live_from is not None or read.window.is_ahead:
         return {}
     starts = {
         window_ms: max(read.opened, floor(read.end - timedelta(milliseconds=window_ms), read.step))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from gates.models import Window
+from gates.models import Watch, Window
 from ingest.services.units import follow_units, unfollow_units
 from policies.models import Product
 from policies.selectors import document_of
@@ -24,7 +24,8 @@ def open_window(
     """The window of one generation under one publication; opening it twice changes nothing.
 
     A candidate's is a stage, which is watched for `hold_ms` before it may go on and is held to what
-    was `accepted` of it (the form is `Window.accepted`'s); an incumbent's is live.
+    was `accepted` of it (the form is `Window.accepted`'s); an incumbent's is live. Without
+    `hold_ms` a stage can only be stopped: it begins anew once it is opened with one.
     `by_segment` has the candidate's part of segments that stand at another stage than the rest.
     """
     is_stage = cohort == "candidate"
@@ -45,7 +46,16 @@ def open_window(
     if opened and is_stage and window.is_split:
         policy = document_of(digest).rollout
         follow_units(product, publication, policy.unit, policy.strata, opens_at)
+    if window.is_ahead and hold_ms is not None:
+        _begin_anew(window, opens_at, hold_ms)
     return window
+
+
+def _begin_anew(window: Window, at: datetime, hold_ms: int) -> None:
+    """Nothing that was seen before lets the stage go on. Whoever judges it now is waited for."""
+    Watch(window=window).save()
+    window.opens_at, window.hold_until = at, _held(at, hold_ms)
+    window.save(update_fields=["opens_at", "hold_until"])
 
 
 def close_window(window: Window, at: datetime) -> Window:

@@ -13,7 +13,7 @@ from gates.services import cite, close_window, go_live, open_window
 from gates.states import Action
 from policies.models import Product
 from policies.selectors import document_of
-from releases.models import Publication, Rollout
+from releases.models import Activation, Publication, Rollout
 from releases.selectors.edges import acknowledgement
 from releases.selectors.progress import Progress, progress
 from releases.services import decision_record, edge_watch, reconciliation, resign, waiting
@@ -22,7 +22,7 @@ from releases.services.expectation import tell_clocks, tell_servers
 from releases.services.issue import latest
 from releases.services.rollback import roll_back
 from releases.services.rollout import advance, complete, open_stage, pause
-from releases.states import OPEN_ROLLOUTS, RolloutState
+from releases.states import OPEN_ROLLOUTS, ActivationState, RolloutState
 
 logger = logging.getLogger(__name__)
 
@@ -61,10 +61,14 @@ def _apart(product: Product, step: Callable[[], object]) -> None:
 
 
 def _settle(product: Product, publication: Publication, now: datetime) -> None:
-    _open_windows(product, publication, now)
+    """Harm that was judged stops a stage first: a window that begins anew forgets it."""
     rollout = Rollout.objects.filter(product=product, state__in=OPEN_ROLLOUTS).first()
-    if rollout is None:
-        return
+    if rollout is not None:
+        _move(rollout, now)
+    _open_windows(product, latest(product) or publication, now)
+
+
+def _move(rollout: Rollout, now: datetime) -> None:
     step = _step if rollout.state == RolloutState.RUNNING else _watch
     try:
         step(rollout, progress(rollout, now), now)
@@ -73,32 +77,48 @@ def _settle(product: Product, publication: Publication, now: datetime) -> None:
 
 
 def _open_windows(product: Product, publication: Publication, now: datetime) -> None:
-    """Judge a publication from the moment enough of the traffic ran it, and no longer the last."""
-    mine = Window.objects.filter(product=product, publication=publication.number)
-    if mine.exists():
+    """Judge a publication from the moment enough of the traffic ran it, and no longer the last.
+
+    Its candidate is looked at for harm from its first activation on.
+    """
+    mine = list(Window.objects.filter(product=product, publication=publication.number))
+    if mine and not any(window.is_ahead for window in mine):
         return
     required = document_of(publication.target_digest).rollout.acknowledged_share
     reached_at = acknowledgement(product, publication, required, now).reached_at
     if reached_at is None:
+        if not mine:
+            _open_ahead(publication)
         return
-    for window in Window.objects.filter(product=product, closes_at=None):
+    before = Window.objects.filter(product=product, closes_at=None)
+    for window in before.exclude(publication=publication.number):
         close_window(window, reached_at)
     for digest in publication.served:
         is_candidate = digest == publication.candidate_digest
-        fraction = publication.fraction if is_candidate else 1.0 - publication.fraction
-        cohort = "candidate" if is_candidate else "incumbent"
-        hold_ms = _hold_ms(publication) if is_candidate else None
-        open_window(
-            product,
-            digest,
-            publication.number,
-            cohort,
-            reached_at,
-            fraction,
-            hold_ms,
-            accepted=_accepted(publication) if is_candidate else None,
-            by_segment=publication.by_segment,
-        )
+        _open(publication, digest, reached_at, _hold_ms(publication) if is_candidate else None)
+
+
+def _open_ahead(publication: Publication) -> None:
+    """Whom an edge serves by the candidate is harmed whether or not the other edges run it."""
+    active = Activation.objects.filter(publication=publication, state=ActivationState.ACTIVE)
+    first, candidate = active.order_by("at").first(), publication.candidate_digest
+    if first is not None and candidate is not None and candidate in publication.served:
+        _open(publication, candidate, first.at, None)
+
+
+def _open(publication: Publication, digest: str, at: datetime, hold_ms: int | None) -> None:
+    is_candidate = digest == publication.candidate_digest
+    open_window(
+        publication.product,
+        digest,
+        publication.number,
+        "candidate" if is_candidate else "incumbent",
+        at,
+        publication.fraction if is_candidate else 1.0 - publication.fraction,
+        hold_ms,
+        accepted=_accepted(publication) if is_candidate else None,
+        by_segment=publication.by_segment,
+    )
 
 
 def _accepted(publication: Publication) -> Bounds:

@@ -29,6 +29,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "orchid-demo"
 SLUG = "orchid-demo"
 SEGMENTS = ("a", "b", "c")
 STEP = timedelta(seconds=60)
+#: A stage of any test is watched for longer than the test goes on.
+HOLD_MS = 86_400_000
 
 
 def given(**gates: Any) -> dict[str, Any]:
@@ -75,7 +77,9 @@ class Judged:
         self.manifest = manifest_digest(document_of(self.digest).models["full"])
         self.edge = Source.objects.create(product=self.product, kind="edge", name="edge-1")
         self.count_up_to(self.now)
-        self.window = open_window(self.product, self.digest, 1, cohort, self.opens_at, exposure)
+        self.window = open_window(
+            self.product, self.digest, 1, cohort, self.opens_at, exposure, hold_ms=HOLD_MS
+        )
         if evidence:
             push_evidence(SYSTEM_ACTOR, self.product, self.cell())
 

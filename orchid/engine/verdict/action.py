@@ -61,7 +61,7 @@ def decide(
 
 def _go_on(subject: Subject, end: datetime) -> Decided:
     if subject.hold_until is None:
-        return Decided(Action.HOLD, "the stage has no hold that could be over")
+        return Decided(Action.HOLD, "too few edges run the stage for its hold to begin")
     if end < subject.hold_until:
         until = f"{subject.hold_until:%Y-%m-%d %H:%M:%S} UTC"
         return Decided(Action.HOLD, f"records do not cover the hold yet, which ends at {until}")
