@@ -13,11 +13,11 @@ from policies.models import Product, Revision
 from releases.lifecycle import Move, allowed
 from releases.models import Comment, Proposal, Publication, SecondLook
 from releases.selectors.live import generation_of
+from releases.services import rebase
 from releases.services.binding import current_revision
 from releases.services.expiry import expires_at
 from releases.services.hindrances import hindrances
 from releases.services.issue import latest
-from releases.services.rebase import base_of
 from releases.services.second_look import why_not_look
 from releases.services.waiting import goes_by_itself, is_missed
 from releases.states import OPEN_PROPOSALS, OPEN_SECOND_LOOKS, WAITING_PROPOSALS, ProposalState
@@ -106,9 +106,8 @@ def is_behind(proposal: Proposal) -> bool:
     """Whether it can still go out and was begun from something else than what is live now."""
     if proposal.state not in OPEN_PROPOSALS:
         return False
-    live = latest(proposal.product)
-    base = base_of(proposal, current_revision(proposal.generation))
-    return live is not None and bool(base) and base != live.target_digest
+    revision = current_revision(proposal.generation)
+    return rebase.is_behind(proposal, revision, latest(proposal.product))
 
 
 def _zone_words(proposal: Proposal) -> str:

@@ -26,6 +26,7 @@ from releases.services.binding import (
     record_digest,
 )
 from releases.services.issue import latest
+from releases.services.rebase import refuse_behind
 from releases.services.recorded_diff import compare_with_live
 from releases.states import Part
 
@@ -68,7 +69,8 @@ def submit(
 ) -> Proposal:
     """Begin a round of review on the newest revision against what is live now.
 
-    Raises 422 `findings` while the document has an error, 409 `nothing_changes` for live content.
+    Raises 422 `findings` while the document has an error, 409 `nothing_changes` for live content,
+    `base_changed` where something else became live since the text was begun, submitted or rebased.
     """
     at = now or timezone.now()
     return land(
@@ -160,6 +162,7 @@ def _submitted(actor: Actor, row: Proposal, now: datetime) -> Change:
     base = live.target_digest if live else ""
     if revision.digest == base:
         raise Conflict("nothing_changes", "This content is what is live already.")
+    refuse_behind(row, revision, live)
     findings = blocking_findings(row.product, revision.digest, base)
     if findings:
         raise Invalid("findings", "The document breaks its own rules.", errors=findings)

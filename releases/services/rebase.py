@@ -45,16 +45,48 @@ def rebased(proposal: Proposal, choices: Mapping[str, Side] | None = None) -> Re
     if live is None:
         raise Conflict("not_live", "Nothing is live yet that it could be based on.")
     mine = current_revision(proposal.generation)
-    base = base_of(proposal, mine) or live.target_digest
+    base = base_of(proposal, mine, live) or live.target_digest
     theirs = given_of(live.target_digest)
     return Rebase(base, mine, live, merge(given_of(base), mine.document, theirs, choices))
 
 
-def base_of(proposal: Proposal, revision: Revision) -> str:
-    """The content that the text was begun from or last submitted against; empty when unknown."""
+def base_of(proposal: Proposal, revision: Revision, live: Publication) -> str:
+    """The content that a text rests on; empty when unknown.
+
+    It is what the text was last submitted against or rebased on, else the nearest that it
+    descends from and that was live: a draft of a draft takes nothing back that only the first said.
+    """
     if proposal.base_digest:
         return proposal.base_digest
-    return revision.base.digest if revision.base else ""
+    began = revision.base
+    while began is not None and not _was_live(began.digest, live):
+        began = began.base
+    return began.digest if began else ""
+
+
+def is_behind(proposal: Proposal, revision: Revision, live: Publication | None) -> bool:
+    """Whether a text rests on something else than what is live, which it would take back unseen."""
+    if live is None:
+        return False
+    return base_of(proposal, revision, live) not in ("", live.target_digest)
+
+
+def refuse_behind(proposal: Proposal, revision: Revision, live: Publication | None) -> None:
+    """Raise 409 `base_changed`: what is live would become the base of a text that never held it."""
+    if is_behind(proposal, revision, live):
+        raise Conflict(
+            "base_changed",
+            "Something else became live since this was begun, and this would take it back unseen. "
+            f"Rebase it first, on its page or with `orchid proposal rebase {proposal.pk}`.",
+        )
+
+
+def _was_live(digest: str, live: Publication) -> bool:
+    """A candidate that was stopped on its way was not."""
+    if digest == live.target_digest:
+        return True
+    rows = Publication.objects.filter(product=live.product_id, incumbent_digest=digest)
+    return rows.exists()
 
 
 def rebase(
