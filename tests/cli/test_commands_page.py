@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/commands.md").read_text()
 AFTER = PAGE.split("# May it ship?")[1]
 #: Groups whose every command the page names.
-RELEASES = ("proposal", "rollout", "emergency", "second-look", "pool", "edge", "webhook")
+RELEASES = ("proposal", "rollout", "emergency", "second-look", "pool", "edge", "webhook", "notice")
 #: Those that need no control plane.
 SHOWN = re.findall(r"^orchid packet .* --document .+$", PAGE, re.MULTILINE)
 

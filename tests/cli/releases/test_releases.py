@@ -176,7 +176,9 @@ def test_a_list_is_read_page_by_page(orchid: Orchid, product: Product) -> None:
     assert (code, "say 0" in out, "More" in out) == (0, True, False)
 
 
-@pytest.mark.parametrize("group", ["edge", "proposal", "rollout", "second-look", "webhook"])
+@pytest.mark.parametrize(
+    "group", ["edge", "proposal", "rollout", "second-look", "webhook", "notice"]
+)
 def test_every_list_that_has_pages_takes_the_next_one(orchid: Orchid, group: str) -> None:
     code, _, err = orchid(f"{group} list --cursor nonsense", "ben")
     assert (code, "cursor" in err) == (3, True)
