@@ -100,6 +100,6 @@ def _point_at(cluster: Cluster, place: Path) -> None:
         "DATABASE_URL": address,
         "DATABASE_OWNER_URL": address,
         "ORCHID_VAR": str(place / "var"),
-        "BROKER_URL": "memory://",
+        "BROKER_URL": "memory://localhost/",
         "DJANGO_SETTINGS_MODULE": "controlplane.settings",
     }
