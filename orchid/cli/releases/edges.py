@@ -78,7 +78,8 @@ def rotate(
 @json_option
 def revoke(name: str, product: str | None, reason: str, as_json: bool) -> None:
     """End all that the edge NAME shows, at once; it is still waited for."""
-    _told(name, product, "revoke", f"{name} is let in no longer.", as_json, reason=reason)
+    said = f"{name} is let in no longer. Once it is stopped: orchid edge retire {name}"
+    _told(name, product, "revoke", said, as_json, reason=reason)
 
 
 @click.command()
