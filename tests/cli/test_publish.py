@@ -113,6 +113,62 @@ def test_a_newer_bundle_is_never_replaced_by_an_older_one(
     assert (tmp_path / PRODUCT / "bundle.jws").read_text() == kept
 
 
+@pytest.mark.parametrize("cut", range(3))
+@pytest.mark.parametrize(
+    "left", [None, b"", b'{"schema": "orchid.static/v1"}', "of the one before"]
+)
+def test_whatever_a_cut_writer_left_is_written_anew(
+    plane: ControlPlane, tmp_path: Path, cut: int, left: bytes | str | None
+) -> None:
+    plane.publish(bundle(1))
+    run(tmp_path)
+    before = [place.read_bytes() for place in lying(tmp_path)]
+    plane.publish(bundle(2))
+    run(tmp_path)
+    place = lying(tmp_path)[cut]
+    if left is None:
+        place.unlink()
+    else:
+        place.write_bytes(before[cut] if isinstance(left, str) else left)
+    done = run(tmp_path, "--json")
+    assert json.loads(done.output)["written"] is True
+    assert lying(tmp_path)[0].read_text() == lying(tmp_path)[1].read_text() == plane.token
+    assert json.loads(run(tmp_path, "--json").output)["written"] is False
+
+
+def lying(folder: Path) -> tuple[Path, Path, Path]:
+    """The newest bundle under its own name, the one that edges follow, and the manifest."""
+    kept = max((folder / PRODUCT / "publications").iterdir(), key=lambda place: place.name)
+    return kept, folder / PRODUCT / "bundle.jws", folder / PRODUCT / "manifest.json"
+
+
+def test_a_newer_bundle_is_kept_though_its_manifest_was_never_written(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    plane.publish(bundle(7))
+    run(tmp_path)
+    kept = plane.token
+    (tmp_path / PRODUCT / "manifest.json").unlink()
+    plane.publish(bundle(6))
+    assert "another control plane" in run(tmp_path).output
+    assert (tmp_path / PRODUCT / "bundle.jws").read_text() == kept
+
+
+def test_who_follows_outlasts_a_folder_that_is_no_folder_for_a_while(
+    plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mended(_: float) -> None:
+        if (tmp_path / "site").is_dir():
+            raise KeyboardInterrupt
+        (tmp_path / "site").unlink()
+
+    (tmp_path / "site").touch()
+    plane.publish(bundle(1))
+    monkeypatch.setattr("orchid.cli.publish.commands.time.sleep", mended)
+    assert "site can't be used: Not a directory" in run(tmp_path / "site", "--follow").output
+    assert manifest(tmp_path / "site")["publication"] == 1
+
+
 def test_what_every_edge_would_refuse_is_not_written(plane: ControlPlane, tmp_path: Path) -> None:
     plane.publish(bundle(1), key=new_key())
     done = run(tmp_path)

@@ -7,16 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from orchid.cli.client import Api
 from orchid.cli.output import json_option, show, written
 from orchid.cli.product import named, product_option
 from orchid.cli.publish.sinks import File, Sink, sink_of
 from orchid.engine.wire.bundle import Bundle, BundleRefused, Jwk, etag_of, verify
+from orchid.engine.wire.fields import Instant
+from orchid.engine.wire.signed import opened_token
 
 LEAST_EVERY_S = 1.0
 MANIFEST = "orchid.static/v1"
 TOKEN_TYPE = "application/jose"  # noqa: S105 - a media type
+
+
+class _Claim(msgspec.Struct):
+    publication: int
+    issued_at: Instant
 
 
 @click.command()
@@ -77,17 +85,19 @@ def followed(api: Api, slug: str, sink: Sink, target: str) -> None:
 def published(api: Api, slug: str, sink: Sink, now: datetime) -> dict[str, Any]:
     """Put the newest bundle into the sink, unless it lies there already.
 
-    Raises click.ClickException where the sink holds a newer one, or where the bundle is not what
-    the control plane's own keys signed: nothing that edges would refuse is written.
+    Raises click.ClickException where the sink holds a newer one or can't be used, or where the
+    bundle is not what the control plane's own keys signed: what edges would refuse is not written.
     """
     token = api.fetch(f"/api/v1/products/{slug}/bundle").decode("ascii").strip()
     bundle = _verified(token, keys_of(api, slug), slug, now)
     facts = manifest_of(bundle, token)
-    lies = _manifest(sink, slug)
-    _refuse_older(lies, bundle)
-    changed = lies is None or lies.get("etag") != facts["etag"]
+    files = files_of(slug, token, facts)
+    # Compared by their bytes: whoever was cut off left some of them, or another's among them.
+    lies = {file.path: sink.read(file.path) for file in files}
+    _refuse_older(lies[f"{slug}/bundle.jws"], bundle)
+    changed = any(lies[file.path] != file.data for file in files)
     if changed:
-        for file in files_of(slug, token, facts):
+        for file in files:
             sink.write(file)
     return {**facts, "written": changed}
 
@@ -140,21 +150,20 @@ def _verified(token: str, keys: dict[str, Jwk], slug: str, now: datetime) -> Bun
         ) from refused
 
 
-def _manifest(sink: Sink, slug: str) -> dict[str, Any] | None:
-    data = sink.read(f"{slug}/manifest.json")
-    try:
-        found = json.loads(data) if data else None
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) and found.get("schema") == MANIFEST else None
-
-
-def _refuse_older(lies: dict[str, Any] | None, bundle: Bundle) -> None:
-    if lies is None:
-        return
-    there = (lies["publication"], datetime.fromisoformat(lies["issued_at"]))
-    if there > (bundle.publication, bundle.issued_at):
+def _refuse_older(lies: bytes | None, bundle: Bundle) -> None:
+    there = _claimed(lies) if lies else None
+    if there and (there.publication, there.issued_at) > (bundle.publication, bundle.issued_at):
         raise click.ClickException(
-            f"Publication {there[0]}, signed {lies['issued_at']}, lies there already and is newer"
-            f" than {bundle.publication}. Does another control plane write to the same place?"
+            f"Publication {there.publication}, signed {there.issued_at.isoformat()}, lies there "
+            f"already and is newer than {bundle.publication}. Does another control plane write to "
+            "the same place?"
         )
+
+
+def _claimed(lies: bytes) -> _Claim | None:
+    """What a file says of itself, signed or not; None where it is no bundle."""
+    try:
+        payload = opened_token(lies.decode("ascii").strip()).payload
+        return msgspec.json.decode(payload, type=_Claim)
+    except (ValueError, msgspec.DecodeError):
+        return None

@@ -39,7 +39,7 @@ class Sink(Protocol):
     """A place for files. A write is whole or not at all."""
 
     def read(self, path: str) -> bytes | None:
-        """What lies there; None when nothing does."""
+        """What lies there; None when nothing does. Raises click.ClickException."""
 
     def write(self, file: File) -> None:
         """Put the file there, over what lies there. Raises click.ClickException."""
@@ -56,11 +56,19 @@ class Folder:
             return (self.folder / path).read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise self._unusable(error) from error
 
     def write(self, file: File) -> None:
         place = self.folder / file.path
-        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._unusable(error) from error
         written(file.data, place)
+
+    def _unusable(self, error: OSError) -> click.ClickException:
+        return click.ClickException(f"{self.folder} can't be used: {error.strerror}.")
 
 
 class Bucket:
