@@ -15,7 +15,7 @@ from policies.models import Product
 from policies.selectors import document_of
 from releases.models import Activation, Publication, Rollout
 from releases.selectors.edges import acknowledgement
-from releases.selectors.progress import Progress, progress
+from releases.selectors.progress import Progress, harm_before, progress
 from releases.services import decision_record, edge_watch, reconciliation, resign, waiting
 from releases.services.accepted import Bounds, bounds_for
 from releases.services.expectation import tell_clocks, tell_servers
@@ -134,9 +134,9 @@ def _hold_ms(publication: Publication) -> int:
 
 def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
     """At most one step a tick: after an outage one stage is entered, and that freshly judged."""
-    reached_at = found.acknowledged.reached_at
-    if found.action in (Action.PAUSE, Action.ROLL_BACK):
-        _stop(rollout, found)
+    reached_at, harm = found.acknowledged.reached_at, _harm(rollout, found)
+    if harm is not None:
+        _stop(rollout, harm)
     elif rollout.stage_opened_at is None:
         if reached_at is not None:
             open_stage(rollout, reached_at)
@@ -151,22 +151,32 @@ def _step(rollout: Rollout, found: Progress, now: datetime) -> None:
 
 def _watch(rollout: Rollout, found: Progress, now: datetime) -> None:
     """A pause keeps the candidate's traffic, so what goes back by policy goes back from it too."""
-    if found.action == Action.ROLL_BACK:
-        _stop(rollout, found)
+    harm = _harm(rollout, found)
+    if harm is not None and harm.action == Action.ROLL_BACK:
+        _stop(rollout, harm)
 
 
-def _why(evaluation: Evaluation) -> str:
+def _harm(rollout: Rollout, found: Progress) -> Evaluation | None:
+    """The judgement that stops it: of its publication, else of one that it followed by itself."""
+    if found.action in (Action.PAUSE, Action.ROLL_BACK):
+        return found.evaluation
+    return harm_before(rollout)
+
+
+def _why(rollout: Rollout, evaluation: Evaluation) -> str:
     """The policy's reason, and the first figures that gave it one."""
-    said = [f"On this publication’s own requests {evaluation.why}.", *evaluation.reasons[:3]]
-    return " ".join(said)
+    number = evaluation.window.publication
+    whose = "this publication’s own requests"
+    if number != rollout.publication.number:
+        whose = f"the requests of publication {number} before it"
+    return " ".join([f"On {whose} {evaluation.why}.", *evaluation.reasons[:3]])
 
 
-def _stop(rollout: Rollout, found: Progress) -> None:
+def _stop(rollout: Rollout, harm: Evaluation) -> None:
     """Harm stops a stage at any moment; what was seen is kept for whoever asks why."""
-    assert found.evaluation is not None, "only a judgement stops"
-    reason = _why(found.evaluation)
-    cite(found.evaluation.pk)
-    if found.action == Action.ROLL_BACK:
+    reason = _why(rollout, harm)
+    cite(harm.pk)
+    if harm.action == Action.ROLL_BACK:
         roll_back(SYSTEM_ACTOR, rollout.product, reason)
     else:
         pause(SYSTEM_ACTOR, rollout, reason, expected_version=rollout.version)
