@@ -56,14 +56,30 @@ def exposure(publication: Publication, now: datetime) -> list[Exposed]:
     """The whole first, then strata by their requests; empty before its windows are open."""
     if publication.candidate_digest is None:
         return []
-    windows = Window.objects.filter(product=publication.product, publication=publication.number)
     found: dict[str, Exposed] = {}
+    windows = list(_windows(publication))
     for window in windows:
         for part in _parts(publication, window, now):
             known = found.get(part.stratum)
             found[part.stratum] = known.plus(part) if known else part
     strata = sorted(found.values(), key=lambda one: (-one.of_requests, one.stratum))
     return [_whole(publication, strata), *strata] if windows else []
+
+
+def _windows(publication: Publication) -> Iterator[Window]:
+    """Its windows; a candidate that is looked at ahead of its clock has a part of what both had."""
+    product, number = publication.product, publication.number
+    for window in Window.objects.filter(product=product, publication=number):
+        yield window
+        if window.is_ahead and window.is_split:
+            yield Window(
+                product=product,
+                publication=number,
+                digest=publication.incumbent_digest,
+                cohort="incumbent",
+                opens_at=window.opens_at,
+                closes_at=window.closes_at,
+            )
 
 
 def exposure_table(rows: Sequence[Exposed]) -> Table:

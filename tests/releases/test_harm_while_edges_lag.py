@@ -81,6 +81,18 @@ def test_a_pass_at_one_edge_moves_nothing_and_begins_anew_with_the_fleet(
     assert {row.metric: row.n for row in again.verdicts.filter(segment="")}["attainment"] == 0
 
 
+def test_the_candidate_has_a_part_of_what_both_were_asked_before_its_clock_runs(
+    gateway: Gateway, lagging: Edge
+) -> None:
+    rollout = canaried(gateway, at(5), stages=STAGES)
+    serves(gateway, rollout, FINE)
+    ticks()
+    assert candidate_window(rollout).is_ahead
+    whole, *strata = Desk("dee").reads(f"rollouts/{rollout.pk}")["exposure"]
+    assert (whole["requests"], whole["of_requests"], whole["by_requests"]) == (750, 1_500, 0.5)
+    assert {one["by_teu"] for one in strata} == {0.5}
+
+
 def test_a_pass_of_a_part_of_the_fleet_never_advances(
     product: Product, gateway: Gateway, lagging: Edge
 ) -> None:
