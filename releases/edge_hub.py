@@ -80,6 +80,7 @@ class Hub:
         self.listening = asyncio.Event()
         self._products: defaultdict[str, _Product] = defaultdict(_Product)
         self._by_credential: dict[int, list[Held]] = {}
+        self._over: set[int] = set()  # credentials that were heard to end
         self._listener: asyncio.Task[None] | None = None
 
     @property
@@ -112,12 +113,17 @@ class Hub:
 
     @contextmanager
     def holding(self, caller: Caller) -> Iterator[Held]:
-        """Be woken when the product has news; the oldest of too many of one credential ends."""
+        """Be woken when the product has news; the oldest of too many of one credential ends.
+
+        Where the credential ended since its caller was looked up, this has ended as it begins.
+        """
         held, product = Held(caller), self._products[caller.product]
         mine = self._by_credential.setdefault(caller.credential_id, [])
         mine.append(held)
         product.held.add(held)
         product.tell(held)
+        if caller.credential_id in self._over:
+            held.end()
         for oldest in mine[:-HELD_EACH]:
             oldest.end()
         try:
@@ -189,6 +195,7 @@ class Hub:
     async def _caught_up(self) -> None:
         """After a time of deafness: whose credential is gone, and what is new."""
         self.callers.forget_all()
+        self._over.clear()
         asked = set(self._by_credential)  # who comes meanwhile has just been looked up
         live = await self.store.live_of(asked)
         for credential_id in asked - live:
@@ -217,8 +224,10 @@ class Hub:
 
     async def _credential_changed(self, credential_id: int) -> None:
         self.callers.forget(credential_id)
-        held = credential_id in self._by_credential
-        if held and not await self.store.live_of([credential_id]):
+        if await self.store.live_of([credential_id]):
+            self._over.discard(credential_id)
+        else:
+            self._over.add(credential_id)
             self._end_all(credential_id)
 
     def _end_all(self, credential_id: int) -> None:

@@ -85,6 +85,40 @@ async def test_a_revoked_credential_ends_its_stream_and_its_poll_at_once(served:
         assert (await client.get(BUNDLE)).status_code == 401
 
 
+async def revoked_once_looked_up(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The credential ends, and is heard to, while its caller waits for the newest bundle."""
+    newest = served.hub.newest
+
+    async def late(product: str) -> Any:
+        monkeypatch.setattr(served.hub, "newest", newest)
+        await sync_to_async(revoke_credential)(SYSTEM_ACTOR, served.credential_id, "lost", SLUG)
+        async with asyncio.timeout(30):
+            while len(served.hub.callers):  # noqa: ASYNC110 - what is forgotten tells nobody
+                await asyncio.sleep(0.01)
+        return await newest(product)
+
+    monkeypatch.setattr(served.hub, "newest", late)
+
+
+async def test_a_stream_that_opens_while_its_credential_is_revoked_ends_at_once(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served.client() as client:
+        tag = (await client.get(BUNDLE)).headers["ETag"]
+        await revoked_once_looked_up(served, monkeypatch)
+        async with streaming(client, tag) as reader:
+            assert await reader.ended(10)
+
+
+async def test_so_does_a_poll(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with served.client() as client:
+        tag = (await client.get(BUNDLE)).headers["ETag"]
+        await revoked_once_looked_up(served, monkeypatch)
+        waiting = {"If-None-Match": tag, "Prefer": "wait=30"}
+        async with asyncio.timeout(10):
+            assert (await client.get(BUNDLE, headers=waiting)).status_code == 401
+
+
 async def test_an_owner_who_left_takes_the_credential_along(served: Served) -> None:
     async with served.client() as client, streaming(client) as reader:
         await reader.next()
