@@ -63,7 +63,7 @@ class Reporter:
                 await asyncio.sleep(random.uniform(longest_s / 2, longest_s))  # noqa: S311
 
     async def report_once(self) -> bool:
-        """Send what is unreported, else the active publication again; False to be sent again."""
+        """Send what is unreported, else what holds now again; False to be sent again."""
         self._asked_to_wait_s = 0.0
         report = self._sync.unreported or self._current()
         if report is None:
@@ -91,8 +91,13 @@ class Reporter:
         return not served.issuperset(self._requests.open_sequences())
 
     def _current(self) -> Report | None:
-        active = self._sync.active
-        return Report(active.bundle.publication, "active") if active else None
+        """What holds now: what is active, unless that is refused as it was signed again."""
+        active, refusal = self._sync.active, self._sync.refusal
+        if active is None:
+            return None
+        number = active.bundle.publication
+        refused = refusal is not None and refusal.publication == number
+        return refusal if refused else Report(number, "active")
 
     def _body(self, report: Report) -> dict[str, object]:
         return {

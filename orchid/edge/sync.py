@@ -220,6 +220,8 @@ class Sync:
         """Keep what is active. The number is what the offer claims, signed or not."""
         report = Report(number, "refused", f"{refused.code}: {refused.message}")
         self._metrics.refused_bundles.labels(refused.code).inc()
+        if refused.code == "older" and self.active and number == self.active.bundle.publication:
+            return  # a cache has an earlier signature of what runs here: no trouble of this edge
         if report != self.refusal:
             log.warning("refused an offered bundle: %s", refused)
             self._report(report)

@@ -52,6 +52,12 @@ class EdgeFact:
     told: bool
 
     @property
+    def has_answered(self) -> bool:
+        """Whether it is heard and runs the wanted one, though it may refuse its new signature."""
+        runs = self.activated_at is not None and self.active == self.wanted
+        return runs and self.standing != Standing.SILENT
+
+    @property
     def badge(self) -> str:
         """The class of the badge that shows the standing."""
         return _BADGES[self.standing]
@@ -98,12 +104,12 @@ def acknowledgement(
     """
     facts = edge_facts(product, publication, now)
     reached_at, share = None, 0.0
-    active = [fact for fact in facts if fact.standing == Standing.ACTIVE and fact.activated_at]
+    active = [fact for fact in facts if fact.has_answered]
     for fact in sorted(active, key=lambda fact: fact.activated_at or publication.published_at):
         share += fact.share
         if reached_at is None and share >= required - 1e-9:
             reached_at = fact.activated_at
-    missing = [fact for fact in facts if fact.standing != Standing.ACTIVE]
+    missing = [fact for fact in facts if not fact.has_answered]
     return Acknowledgement(share, required, reached_at, missing)
 
 
@@ -138,7 +144,7 @@ def _fact(
     yes = (answers or {}).get(ActivationState.ACTIVE)
     no = (answers or {}).get(ActivationState.REFUSED)
     active = seen.active_publication if seen else None
-    standing = _standing(edge, wanted, yes is not None, no is not None, now)
+    standing = _standing(edge, wanted, yes, no, now)
     return EdgeFact(
         name=edge.name,
         credential=edge.credential_id,
@@ -160,15 +166,24 @@ def _fact(
 
 
 def _standing(
-    edge: Edge, wanted: Publication | None, accepted: bool, refused: bool, now: datetime
+    edge: Edge,
+    wanted: Publication | None,
+    yes: Activation | None,
+    no: Activation | None,
+    now: datetime,
 ) -> Standing:
-    """Silence is said first: an edge that isn't heard may run anything by now."""
+    """Silence is said first: an edge that isn't heard may run anything by now.
+
+    Then what it said last: one that runs a publication may refuse it as it was signed again, and
+    takes nothing that comes after it either.
+    """
     if is_silent(edge, now):
         return Standing.SILENT
     seen = getattr(edge, "seen", None)
-    if accepted and seen and wanted and seen.active_publication == wanted.number:
+    runs = yes and seen and wanted and seen.active_publication == wanted.number
+    if yes and runs and (no is None or no.reported_at <= yes.reported_at):
         return Standing.ACTIVE
-    if refused:
+    if no:
         return Standing.REFUSED
     late = wanted is not None and now - wanted.published_at > LATE_AFTER
     return Standing.LATE if late else Standing.WAITING

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef
+
 from policies.models import Product
-from releases.models import Alarm, Edge, Publication
+from releases.models import Activation, Alarm, Edge, Publication
 from releases.selectors.edges import SILENT_AFTER, EdgeFact, Standing, edge_facts
-from releases.states import AlarmKind
+from releases.states import ActivationState, AlarmKind
 
 # Edges take a publication within a second, and one that was away within a poll; longer than this,
 # two generations are live because something is wrong.
@@ -31,12 +33,24 @@ def step(product: Product, publication: Publication, now: datetime) -> None:
 
 
 def _all_well(product: Product, publication: Publication, now: datetime) -> bool:
-    """One count for the usual case, however many edges there are."""
+    """Few counts for the usual case, however many edges there are."""
     edges = Edge.objects.filter(product=product, retired_at=None)
     well = edges.filter(
         seen__at__gte=now - SILENT_AFTER, seen__active_publication=publication.number
     )
-    return edges.count() == well.count()
+    return edges.count() == well.count() and not _is_refused(publication)
+
+
+def _is_refused(publication: Publication) -> bool:
+    """Whether an edge's last word on it is a no, though it runs it: as it was signed again."""
+    answers = Activation.objects.filter(publication=publication)
+    later = answers.filter(
+        edge=OuterRef("edge"),
+        state=ActivationState.ACTIVE,
+        reported_at__gte=OuterRef("reported_at"),
+    )
+    refused = answers.filter(state=ActivationState.REFUSED, edge__retired_at=None)
+    return refused.exclude(Exists(later)).exists()
 
 
 def _wrong(product: Product, publication: Publication, now: datetime) -> dict[AlarmKind, str]:

@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -9,7 +11,7 @@ from accounts.models import User
 from ingest.models import Source, SourceTally
 from ingest.services.tallies import minute_of
 from policies.models import Product
-from releases.models import Alarm, Edge, EdgeSeen, Publication
+from releases.models import Activation, Alarm, Edge, EdgeSeen, Publication
 from releases.selectors.edges import acknowledgement, alarms, edge_facts
 from releases.selectors.fleet import PAGE, fleet
 from releases.services.edge_watch import SPLIT_AFTER, step
@@ -52,6 +54,25 @@ def test_one_refuses_and_one_is_silent_and_both_are_named(
     client.force_login(people["dee"])
     page = client.get(f"/products/{SLUG}/edges/").content.decode()
     assert page.index("e2</a>") < page.index("e3</a>") < page.index("e1</a>")
+
+
+def test_an_edge_that_refuses_what_it_runs_as_it_was_signed_again_is_named(
+    product: Product,
+) -> None:
+    """It takes nothing that comes next, not even a way back; what it runs counts as before."""
+    first, e1 = newest(product), edge(product, "e1")
+    says(e1, first, at=later(1))
+    says(e1, first, "refused", "wrong_key: signed by a key that isn't trusted here", at=later(2))
+    step(product, first, later(3))
+    assert "e1 says: wrong_key" in Alarm.objects.get(kind="refusing").text
+    (fact,) = edge_facts(product, first, later(3))
+    assert (fact.standing, fact.active) == ("refused", first.number)
+    assert acknowledgement(product, first, 1.0, later(3)).reached_at == fact.activated_at
+    with pytest.raises(CommandError, match="e1"):
+        call_command("keys", "rotate")
+    Activation.objects.filter(edge=e1, state="active").update(reported_at=later(4))
+    step(product, first, later(5))
+    assert kinds(product) == []
 
 
 def test_two_generations_that_stay_live_open_one_alarm_until_they_dont(product: Product) -> None:
