@@ -6,6 +6,7 @@ from typing import Any
 
 from gates.models import Watch, Window
 from ingest.services.units import follow_units, unfollow_units
+from orchid.engine.verdict.action import STOPS
 from policies.models import Product
 from policies.selectors import document_of
 
@@ -52,7 +53,13 @@ def open_window(
 
 
 def _begin_anew(window: Window, at: datetime, hold_ms: int) -> None:
-    """Nothing that was seen before lets the stage go on. Whoever judges it now is waited for."""
+    """Nothing that was seen before lets the stage go on. Whoever judges it now is waited for.
+
+    Harm that was judged by then is left to stop the stage first.
+    """
+    watch = Watch.objects.select_for_update(of=("self",)).filter(window=window).first()
+    if watch and watch.evaluation and watch.evaluation.action in STOPS:
+        return
     Watch(window=window).save()
     window.opens_at, window.hold_until = at, _held(at, hold_ms)
     window.save(update_fields=["opens_at", "hold_until"])

@@ -1,6 +1,6 @@
 """A part of the fleet runs a candidate, the rest is silent: harm is seen, and nothing goes on."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from gates.models import Window
 from gates.services import evaluate
 from policies.models import Product
 from releases.models import Edge, EdgeSeen, Rollout
+from releases.services import reconcile as reconciling
 from releases.services.reconcile import reconcile
 from releases.states import RolloutState
 from tests.releases.desk import Desk
@@ -121,6 +122,26 @@ def test_harm_that_is_judged_as_the_last_edge_acknowledges_still_stops(
     judged(candidate_window(rollout), "fail", timezone.now())
     says(lagging, rollout.publication)
     EdgeSeen.objects.update(at=timezone.now())
+    reconcile(product.pk, timezone.now())
+    assert fresh(rollout).state == RolloutState.ROLLED_BACK
+
+
+def test_harm_that_is_judged_while_the_tick_looks_still_stops(
+    product: Product, gateway: Gateway, lagging: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rollout = canaried(gateway, at(5), stages=STAGES, on_breach="rollback")
+    judged(candidate_window(rollout), "pass", timezone.now())
+    says(lagging, rollout.publication)
+    EdgeSeen.objects.update(at=timezone.now())
+    moves = reconciling._move
+
+    def judged_meanwhile(row: Rollout, now: datetime) -> None:
+        moves(row, now)
+        judged(candidate_window(row), "fail", now)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reconciling, "_move", judged_meanwhile)
+        reconcile(product.pk, timezone.now())
     reconcile(product.pk, timezone.now())
     assert fresh(rollout).state == RolloutState.ROLLED_BACK
 
