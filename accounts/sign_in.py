@@ -1,7 +1,8 @@
 """Signing in, with a bound on guesses of a password and of a code.
 
 Counted by name and address together, so that a stranger's guesses keep nobody out of their own
-account; a larger bound by name alone stops guesses that come from everywhere.
+account; a larger bound by name alone stops guesses that come from everywhere, and one by address
+alone stops a few guesses at each of many names. An office behind one proxy is one address.
 """
 
 from datetime import timedelta
@@ -24,9 +25,14 @@ from accounts.spent_codes import shown_once
 COUNTED_FOR = timedelta(minutes=15)
 FROM_ONE_ADDRESS = 10
 FROM_EVERYWHERE = 200
+OF_ALL_NAMES = 100
 TOO_MANY = (
     "Too many wrong passwords or codes for this name. Try again in a quarter of an hour, "
     "or ask for a new password."
+)
+TOO_MANY_HERE = (
+    "Too many wrong passwords or codes from your network address, for whatever name. "
+    "Try again in a quarter of an hour, or from elsewhere."
 )
 
 
@@ -87,23 +93,27 @@ class ConfirmPasswordForm(_Bounded, PasswordForm):  # type: ignore[misc]
 
 
 def refuse_too_many(name: str, request: Any) -> None:
-    if too_many(_folded(name), _address(request)):
-        raise ValidationError(TOO_MANY, code="too_many")
+    if why := too_many(_folded(name), address_of(request)):
+        raise ValidationError(why, code="too_many")
 
 
-def too_many(name: str, address: str) -> bool:
-    """Whether the bound on guesses of this name is reached."""
-    since = timezone.now() - COUNTED_FOR
-    failures = FailedSignIn.objects.filter(name=name, at__gt=since)
-    here = failures.filter(address=address)[FROM_ONE_ADDRESS - 1 :].exists()
-    return here or failures[FROM_EVERYWHERE - 1 :].exists()
+def too_many(name: str, address: str) -> str:
+    """The bound on guesses that is reached, in words; empty while none is."""
+    failures = FailedSignIn.objects.filter(at__gt=timezone.now() - COUNTED_FOR)
+    named = failures.filter(name=name)
+    here = named.filter(address=address)[FROM_ONE_ADDRESS - 1 :].exists()
+    if here or named[FROM_EVERYWHERE - 1 :].exists():
+        return TOO_MANY
+    # Behind a socket of this machine everybody has the same address: none.
+    from_here = failures.filter(address=address)[OF_ALL_NAMES - 1 :].exists()
+    return TOO_MANY_HERE if address and from_here else ""
 
 
 @transaction.atomic
 def failed(name: str, request: Any, what: str) -> None:
     """Count a wrong answer. The trail names people who exist: what else was typed, a secret
     perhaps, is nobody's to read."""
-    address = _address(request)
+    address = address_of(request)
     FailedSignIn.objects.create(name=_folded(name), address=address)
     user = User.objects.filter(username__iexact=name[:150].replace("\x00", "")).first()
     if user is None:
@@ -118,7 +128,8 @@ def _folded(name: str) -> str:
     return name.casefold()[:150]  # folded, some letters become two or three
 
 
-def _address(request: Any) -> str:
+def address_of(request: Any) -> str:
+    """Where a request comes from; empty behind a socket of this machine."""
     return str(request.META.get("REMOTE_ADDR", ""))[:64] if request else ""
 
 

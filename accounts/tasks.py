@@ -6,7 +6,7 @@ from typing import Any
 from celery import shared_task
 from django.utils import timezone
 
-from accounts import session_rules, sign_in
+from accounts import resets, session_rules, sign_in
 from accounts.models import IdempotentAnswer
 from accounts.services import seal_audit as seal
 
@@ -27,7 +27,7 @@ def forget_answers() -> int:
 
 @shared_task(name="accounts.forget_failures")
 def forget_failures() -> int:
-    return sign_in.forget_failures()
+    return sign_in.forget_failures() + resets.forget_asked()
 
 
 @shared_task(name="accounts.end_sessions")

@@ -19,6 +19,7 @@ from accounts import invitations
 from accounts.forms import JoinForm
 from accounts.heard import note
 from accounts.models import Invitation, User
+from accounts.resets import may_mail
 from accounts.session_rules import ended, sessions_of
 from accounts.sign_in import SignInForm
 from controlplane.errors import Problem
@@ -57,6 +58,12 @@ class ResetRequest(auth.PasswordResetView):
     email_template_name = "accounts/password_reset_email.txt"
     subject_template_name = "accounts/password_reset_subject.txt"
     success_url = reverse_lazy("accounts:password_reset_done")
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Over the bound the answer is the same and no mail goes out."""
+        if not may_mail(form.cleaned_data["email"], self.request):
+            return redirect(self.success_url)
+        return super().form_valid(form)
 
 
 class ResetSent(auth.PasswordResetDoneView):

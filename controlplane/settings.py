@@ -137,7 +137,7 @@ SECOND_FACTOR_ROLES = ENV.people.second_factor_roles
 SIGN_ON = {one.id: one for one in ENV.people.providers}
 ACCOUNT_ADAPTER = "accounts.adapters.PeopleAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
-# Guesses are counted in the database, for every process alike: accounts/sign_in.py.
+# Guesses and resets are counted in the database, for every process: accounts/sign_in.py, resets.py.
 ACCOUNT_RATE_LIMITS = False
 ACCOUNT_PREVENT_ENUMERATION = False
 ACCOUNT_REAUTHENTICATION_METHODS = {"password", "mfa"}

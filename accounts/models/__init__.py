@@ -3,7 +3,14 @@
 from accounts.models.answers import IdempotentAnswer
 from accounts.models.audit import ActorKind, AuditEvent, AuditHead, AuditPending, AuditSeal
 from accounts.models.machines import KIND_CHOICES, Credential
-from accounts.models.people import ROLE_CHOICES_OF_PEOPLE, FailedSignIn, Grant, Invitation, User
+from accounts.models.people import (
+    ROLE_CHOICES_OF_PEOPLE,
+    FailedSignIn,
+    Grant,
+    Invitation,
+    ResetAsked,
+    User,
+)
 
 __all__ = [
     "KIND_CHOICES",
@@ -18,5 +25,6 @@ __all__ = [
     "Grant",
     "IdempotentAnswer",
     "Invitation",
+    "ResetAsked",
     "User",
 ]

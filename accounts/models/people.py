@@ -86,6 +86,22 @@ class FailedSignIn(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            # How often was this name guessed of late?
-            models.Index(fields=["name", "at"], name="failures_of_a_name")
+            # How often was this name guessed of late, and how often was wrong from here?
+            models.Index(fields=["name", "at"], name="failures_of_a_name"),
+            models.Index(fields=["address", "at"], name="failures_from_an_address"),
+        ]
+
+
+class ResetAsked(models.Model):
+    """A new password was asked for, by an e-mail address that may be nobody's."""
+
+    email = models.CharField(max_length=254)
+    address = models.CharField(max_length=64, blank=True)
+    at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes: ClassVar = [
+            # How many mails of late to this person, and how many by this machine?
+            models.Index(fields=["email", "at"], name="resets_of_an_email"),
+            models.Index(fields=["address", "at"], name="resets_from_an_address"),
         ]

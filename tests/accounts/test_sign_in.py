@@ -7,7 +7,7 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import AuditEvent, FailedSignIn
+from accounts.models import AuditEvent, FailedSignIn, ResetAsked
 from accounts.tasks import forget_failures
 from accounts.views import prove_address
 from tests.people import PASSWORD, Cast
@@ -97,3 +97,46 @@ def test_guesses_of_a_password_are_bounded_and_keep_nobody_else_out(cast: Cast) 
     guessing.post("/login", right)
     assert "_auth_user_id" in guessing.session
     assert forget_failures() == 10
+
+
+def test_a_few_guesses_at_each_of_many_names_lock_the_address_and_no_name(cast: Cast) -> None:
+    guessing = Client(REMOTE_ADDR="203.0.113.7")
+    for number in range(100):
+        guessing.post("/login", {"username": f"name-{number // 9}", "password": "Spring-2026"})
+    right = {"username": "eve", "password": PASSWORD}
+    assert "from your network address" in guessing.post("/login", right).content.decode()
+    assert "_auth_user_id" not in guessing.session
+    elsewhere = Client(REMOTE_ADDR="198.51.100.1")
+    assert elsewhere.post("/login", right).status_code == 302
+    FailedSignIn.objects.update(at=timezone.now() - timedelta(minutes=16))
+    assert guessing.post("/login", right).status_code == 302
+
+
+def test_behind_a_socket_no_address_is_locked_for_everybody(cast: Cast) -> None:
+    FailedSignIn.objects.bulk_create(FailedSignIn(name=f"n-{one}") for one in range(150))
+    right = {"username": "eve", "password": PASSWORD}
+    assert Client(REMOTE_ADDR="").post("/login", right).status_code == 302
+
+
+def test_mails_for_a_new_password_are_bounded_without_a_word(cast: Cast) -> None:
+    for number in range(8):
+        asking = Client(REMOTE_ADDR=f"203.0.113.{number}")
+        answer = asking.post(
+            "/password-reset", {"email": ("ana@example.org", "ANA@example.org")[number % 2]}
+        )
+        assert answer.headers["Location"] == "/password-reset/sent"
+    assert len(mail.outbox) == 5
+    Client(REMOTE_ADDR="203.0.113.1").post("/password-reset", {"email": "ben@example.org"})
+    assert len(mail.outbox) == 6
+    ResetAsked.objects.update(at=timezone.now() - timedelta(minutes=16))
+    assert forget_failures() == 6
+    asking.post("/password-reset", {"email": "ana@example.org"})
+    assert len(mail.outbox) == 7
+
+
+def test_one_address_asks_for_so_many_mails_and_no_more(cast: Cast) -> None:
+    asking = Client(REMOTE_ADDR="203.0.113.7")
+    for number in range(50):
+        asking.post("/password-reset", {"email": f"nobody-{number}@example.org"})
+    answer = asking.post("/password-reset", {"email": "ana@example.org"})
+    assert (answer.headers["Location"], mail.outbox) == ("/password-reset/sent", [])
