@@ -67,7 +67,8 @@ def test_a_pass_at_one_edge_moves_nothing_and_begins_anew_with_the_fleet(
     assert (found["stage_index"], found["stage_opened_at"]) == (0, None)
     window = candidate_window(rollout)
     seen = evaluate(window.pk, timezone.now())
-    assert seen.action == "hold"
+    assert (seen.action, seen.verdict) == ("hold", "inconclusive")
+    assert "too few edges run the stage" in seen.why
     whole = {row.metric: row for row in seen.verdicts.filter(segment="")}
     assert whole["attainment"].n == 750
     assert whole["cost_per_success_usd"].verdict == "no_data"  # paid for all, served by a part

@@ -53,16 +53,17 @@ def decide(
     if verdict is Verdict.FAIL:
         action = Action.ROLL_BACK if on_breach == "rollback" else Action.PAUSE
         return Decided(action, f"{failed} and the policy says {on_breach}")
+    if subject.hold_until is None:
+        said = "too few edges run the stage for its hold to begin, so only harm is looked for"
+        return Decided(Action.HOLD, said)
     if verdict is not Verdict.PASS:
         said = verdict.value.replace("_", " ")
         return Decided(Action.HOLD, f"{said}: only a pass on enough valid data goes on")
-    return _go_on(subject, end)
+    return _go_on(subject.hold_until, end)
 
 
-def _go_on(subject: Subject, end: datetime) -> Decided:
-    if subject.hold_until is None:
-        return Decided(Action.HOLD, "too few edges run the stage for its hold to begin")
-    if end < subject.hold_until:
-        until = f"{subject.hold_until:%Y-%m-%d %H:%M:%S} UTC"
+def _go_on(hold_until: datetime, end: datetime) -> Decided:
+    if end < hold_until:
+        until = f"{hold_until:%Y-%m-%d %H:%M:%S} UTC"
         return Decided(Action.HOLD, f"records do not cover the hold yet, which ends at {until}")
     return Decided(Action.ADVANCE, "every gate passed on the whole hold")

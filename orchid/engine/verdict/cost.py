@@ -105,7 +105,8 @@ def _words(verdict: Verdict, spending: Spending, bound: Decimal, value: Decimal 
             "so the cost is not known"
         )
     if verdict is Verdict.NO_DATA:
-        return f"no data: no eligible request in the window (${decimal_text(spending.usd)} spent)"
+        spent = f"${decimal_text(spending.usd)} spent"
+        return f"no data: no eligible request in the time that money was counted for ({spent})"
     spent = f"${usd_text(spending.usd)} for {spending.successes:,} successes"
     if value is None:
         return f"{verdict}: {spent}: money without success{_under(spending)}"
