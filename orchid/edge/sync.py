@@ -163,10 +163,10 @@ class Sync:
                 active=self.active.bundle if self.active else None,
             )
             active = activate(token, bundle, self._settings.name)
+            self._keep(active, token)
         except BundleRefused as refused:
             self._refuse(refused, claimed_publication(token))
             return False
-        self._keep(active, token)
         self._become(active)
         return True
 
@@ -196,18 +196,29 @@ class Sync:
 
     def pin(self, keys: dict[str, Jwk]) -> None:
         """Trust these keys from now on."""
-        self._kept = msgspec.structs.replace(self._kept, keys=keys)
-        write_kept(self._settings.state_dir, self._kept)
+        self._write(msgspec.structs.replace(self._kept, keys=keys))
 
     def _keep(self, active: Active, token: str) -> None:
-        """On disk first: what is decided by after a restart is never older than what was."""
-        self._kept = Kept(
+        """On disk first: what is decided by after a restart is never older than what was.
+
+        Raises BundleRefused where the disk takes nothing.
+        """
+        kept = Kept(
             keys=trusted_after(token, self._kept.keys, active.bundle),
             floor=max(self._kept.floor, active.bundle.publication),
             token=token,
             accepted_at=self._now(),
         )
-        write_kept(self._settings.state_dir, self._kept)
+        try:
+            self._write(kept)
+        except OSError as error:
+            said = f"it can't be kept in {self._settings.state_dir}: {error.strerror}"
+            raise BundleRefused("not_kept", said) from error
+
+    def _write(self, kept: Kept) -> None:
+        """What isn't on disk isn't gone by."""
+        write_kept(self._settings.state_dir, kept)
+        self._kept = kept
 
     def _become(self, active: Active) -> None:
         self.active, self.refusal = active, None

@@ -196,3 +196,19 @@ async def test_a_key_that_was_rotated_out_signs_nothing_more(
         await plane.until(lambda: plane.activated(2))
         plane.publish(bundle(3))
         await plane.until(lambda: any(said.startswith("wrong_key") for said in plane.refusals()))
+
+
+async def test_a_disk_that_takes_nothing_is_a_refusal_that_is_told(
+    site: Site, plane: ControlPlane
+) -> None:
+    plane.publish(bundle(1))
+    async with site.edge() as running:
+        await plane.until(lambda: plane.activated(1))
+        blocked = running.edge.settings.state_dir / "bundle.new"
+        blocked.mkdir()
+        plane.publish(bundle(2))
+        await plane.until(lambda: any(said.startswith("not_kept") for said in plane.refusals()))
+        assert str(blocked.parent) in plane.refusals()[-1]
+        assert (await running.admit("r1")).json()["publication"] == 1
+        blocked.rmdir()
+        await plane.until(lambda: plane.activated(2))
