@@ -65,21 +65,24 @@ def _wrong(product: Product, publication: Publication, now: datetime) -> dict[Al
         found[AlarmKind.REFUSING] = (
             f"Publication {publication.number} is refused by {_names(refusing)}. {reason}"
         )
-    elsewhere = _elsewhere(product, publication, facts)
-    if elsewhere and now - publication.published_at > SPLIT_AFTER:
+    if elsewhere := _elsewhere(product, facts, now):
         found[AlarmKind.SPLIT_BRAIN] = _split(publication, elsewhere)
     return found
 
 
-def _elsewhere(
-    product: Product, publication: Publication, facts: Sequence[EdgeFact]
-) -> list[EdgeFact]:
-    """Edges that were last heard to serve other generations than the wanted publication does."""
-    numbers = {fact.active for fact in facts if fact.active not in (None, publication.number)}
-    if not numbers:
+def _elsewhere(product: Product, facts: Sequence[EdgeFact], now: datetime) -> list[EdgeFact]:
+    """Edges last heard to serve generations that for SPLIT_AFTER no wanted publication did.
+
+    Counted from when their own were last wanted: a fleet whose numbers move on is split as well.
+    """
+    published = Publication.objects.filter(product=product)
+    then = published.filter(published_at__lt=now - SPLIT_AFTER).order_by("-number").first()
+    numbers = {fact.active for fact in facts if fact.active is not None}
+    if then is None or not numbers:
         return []
-    older = Publication.objects.filter(product=product, number__in=numbers)
-    differing = {one.number for one in older if set(one.served) != set(publication.served)}
+    wanted = {frozenset(one.served) for one in published.filter(number__gte=then.number)}
+    running = published.filter(number__in=numbers)
+    differing = {one.number for one in running if frozenset(one.served) not in wanted}
     return [fact for fact in facts if fact.active in differing]
 
 
@@ -87,8 +90,8 @@ def _split(publication: Publication, elsewhere: Sequence[EdgeFact]) -> str:
     still = ", ".join(f"{fact.name} on {fact.active}" for fact in elsewhere[:NAMED])
     more = f" and {len(elsewhere) - NAMED} more" if len(elsewhere) > NAMED else ""
     return (
-        f"More than {SPLIT_AFTER.seconds} seconds after publication {publication.number} other "
-        f"generations are still live: {still}{more}."
+        f"Publication {publication.number} is wanted, and other generations have stayed live for "
+        f"more than {SPLIT_AFTER.seconds} seconds: {still}{more}."
     )
 
 

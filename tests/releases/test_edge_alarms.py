@@ -15,7 +15,8 @@ from releases.models import Activation, Alarm, Edge, EdgeSeen, Publication
 from releases.selectors.edges import acknowledgement, alarms, edge_facts
 from releases.selectors.fleet import PAGE, fleet
 from releases.services.edge_watch import SPLIT_AFTER, step
-from releases.services.issue import latest
+from releases.services.issue import Serving, issue, latest
+from releases.states import PublicationKind
 from tests.releases.releases_cast import SLUG, edge, later, published, says
 
 
@@ -92,6 +93,22 @@ def test_two_generations_that_stay_live_open_one_alarm_until_they_dont(product: 
     step(product, wanted, late)
     assert kinds(product) == []
     assert Alarm.objects.get(kind="split_brain").until == late
+
+
+def test_a_split_is_no_shorter_for_the_numbers_that_pass_meanwhile(product: Product) -> None:
+    first, stuck = newest(product), edge(product, "stuck")
+    says(stuck, first)
+    published(product)
+    wanted = newest(product)
+    serving = Serving(wanted.incumbent_digest, wanted.candidate_digest, wanted.fraction)
+    for passed in range(1, 5):
+        moment = wanted.published_at + SPLIT_AFTER * 0.6 * passed
+        kind = PublicationKind.PAUSE if passed % 2 else PublicationKind.RESUME
+        issue(product, kind, serving, actor="dee", reason="to and fro", now=moment)
+        says_now(stuck, moment)
+        step(product, newest(product), moment)
+        assert ("split_brain" in kinds(product)) == (passed > 1)
+    assert Alarm.objects.filter(kind="split_brain").count() == 1
 
 
 def test_an_edge_on_an_earlier_stage_of_the_same_generations_is_no_split(product: Product) -> None:
