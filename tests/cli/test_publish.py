@@ -176,6 +176,12 @@ def test_what_every_edge_would_refuse_is_not_written(plane: ControlPlane, tmp_pa
     assert not (tmp_path / PRODUCT).exists()
 
 
+def test_what_is_no_bundle_at_all_is_told_in_words(plane: ControlPlane, tmp_path: Path) -> None:
+    plane.token = "<html>Zurück zur Anmeldung</html>"
+    assert "unsigned" in run(tmp_path).output
+    assert not (tmp_path / PRODUCT).exists()
+
+
 def test_the_keys_for_edges_without_a_control_plane_are_a_file_apart(
     plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -88,7 +88,7 @@ def published(api: Api, slug: str, sink: Sink, now: datetime) -> dict[str, Any]:
     Raises click.ClickException where the sink holds a newer one or can't be used, or where the
     bundle is not what the control plane's own keys signed: what edges would refuse is not written.
     """
-    token = api.fetch(f"/api/v1/products/{slug}/bundle").decode("ascii").strip()
+    token = api.fetch(f"/api/v1/products/{slug}/bundle").decode("ascii", "replace").strip()
     bundle = _verified(token, keys_of(api, slug), slug, now)
     facts = manifest_of(bundle, token)
     files = files_of(slug, token, facts)
