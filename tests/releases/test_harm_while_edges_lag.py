@@ -4,8 +4,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
+from accounts.models import User
 from gates.models import Window
 from gates.services import evaluate
 from policies.models import Product
@@ -14,7 +17,7 @@ from releases.services import reconcile as reconciling
 from releases.services.reconcile import reconcile
 from releases.states import RolloutState
 from tests.releases.desk import Desk
-from tests.releases.releases_cast import edge, judged, later, says
+from tests.releases.releases_cast import SLUG, edge, judged, later, says
 from tests.releases.stage_cast import candidate_window, fresh, passes
 from tests.releases.traffic_cast import Gateway, at, canaried, live, living, ticks
 
@@ -84,7 +87,7 @@ def test_a_pass_at_one_edge_moves_nothing_and_begins_anew_with_the_fleet(
 
 
 def test_the_candidate_has_a_part_of_what_both_were_asked_before_its_clock_runs(
-    gateway: Gateway, lagging: Edge
+    client: Client, gateway: Gateway, lagging: Edge
 ) -> None:
     rollout = canaried(gateway, at(5), stages=STAGES)
     serves(gateway, rollout, FINE)
@@ -93,6 +96,10 @@ def test_the_candidate_has_a_part_of_what_both_were_asked_before_its_clock_runs(
     whole, *strata = Desk("dee").reads(f"rollouts/{rollout.pk}")["exposure"]
     assert (whole["requests"], whole["of_requests"], whole["by_requests"]) == (750, 1_500, 0.5)
     assert {one["by_teu"] for one in strata} == {0.5}
+    client.force_login(User.objects.get(username="dee"))
+    page = client.get(reverse("releases:rollout", args=[SLUG])).content.decode()
+    assert "750 of 1,500" in page
+    assert "before that, since the first edge ran it" in page
 
 
 def test_a_pass_of_a_part_of_the_fleet_never_advances(
