@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from accounts.guard import Actor
-from controlplane.errors import BadInput, Invalid
+from controlplane.errors import BadInput, Conflict, Invalid
 from orchid.engine.freezes import free_from, frozen_at
 from orchid.engine.wall_clock import YEARS, Reading, UnknownZone, read_wall, wall_at, zone_words
 from releases.lifecycle import Change, Move, land
 from releases.models import Contributor, Proposal
-from releases.services.binding import void_votes
+from releases.services.binding import evidence_digest, moved, reopen_if_moved, stale, void_votes
 from releases.services.in_force import rollout_rules
 from releases.states import Part, ProposalState
 
@@ -31,16 +31,22 @@ def reschedule(
     """Set, move or (with an empty `local`) lift the time; votes of the round are void by it.
 
     422: `unknown_zone`, `time_does_not_exist` and `time_comes_twice` where the clocks of the zone
-    change (`which` then says first or second), `time_is_past`, `time_is_far`, `frozen`.
+    change (`which` then says first or second), `time_is_past`, `time_is_far`, `frozen`. 409
+    `approval_stale` where the text or its evidence moved since the round began.
     """
     at = now or timezone.now()
-    return land(
-        proposal,
-        Move.RESCHEDULE,
-        actor,
-        lambda row: _rescheduled(row, actor, (local.strip(), zone.strip(), which), at),
-        expected_version=expected_version,
-    )
+    said = (local.strip(), zone.strip(), which)
+    try:
+        return land(
+            proposal,
+            Move.RESCHEDULE,
+            actor,
+            lambda row: _rescheduled(row, actor, said, at),
+            expected_version=expected_version,
+        )
+    except Conflict:
+        reopen_if_moved(proposal)
+        raise
 
 
 def moment(local: str, zone: str, which: str = "") -> datetime:
@@ -123,11 +129,22 @@ def _rescheduled(row: Proposal, actor: Actor, said: tuple[str, str, str], now: d
 
 
 def _new_round(row: Proposal, words: str, now: datetime) -> dict[str, object]:
-    """The next round in place: what is reviewed stays, when it goes out is another."""
+    """The next round in place: what is reviewed stays, when it goes out is another.
+
+    It rests on the evidence of this moment, or what came before it would count as seen by nobody.
+    """
     if row.state == ProposalState.DRAFT:
         return {}
+    why = moved(row)
+    if why:
+        raise stale(why)
     void_votes(row, words)
-    return {"round": row.round + 1, "submitted_at": now, "returned_why": words}
+    return {
+        "round": row.round + 1,
+        "submitted_at": now,
+        "evidence_digest": evidence_digest(row.product_id, row.revision_digest),
+        "returned_why": words,
+    }
 
 
 def _words(local: str, zone: str) -> str:

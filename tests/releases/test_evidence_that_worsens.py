@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.guard import SYSTEM_ACTOR
+from controlplane.errors import Conflict
 from gates.models import Evidence
 from gates.services import push_evidence, push_evidence_set
 from orchid.engine.document.canonical import manifest_digest
@@ -15,8 +16,9 @@ from policies.selectors import document_of
 from releases.models import Proposal, Vote
 from releases.services.propose import submit
 from releases.services.reconcile import reconcile
+from releases.services.schedule import reschedule
 from releases.states import ProposalState
-from tests.releases.releases_cast import actor, approve, drafted
+from tests.releases.releases_cast import actor, approve, drafted, later
 
 Changes = Mapping[str, Any]
 #: Another model than those of the document.
@@ -205,3 +207,26 @@ def test_a_rerun_is_not_held_against_what_it_had_silenced_before(product: Produc
 def test_a_search_for_violations_silences_no_score(product: Product) -> None:
     proposal = approved_on(product, {"kind": "adversarial"}, OTHER)
     assert came(product, proposal, {"kind": "adversarial", "mean": 0.96}) == ""
+
+
+def _put_off(proposal: Proposal) -> Proposal:
+    return reschedule(actor("ana"), proposal, f"{later(2 * 86_400):%Y-%m-%dT%H:%M}", "UTC")
+
+
+def test_another_time_makes_nothing_of_evidence_that_worsens_nothing(product: Product) -> None:
+    proposal = approved_on(product, {})
+    assert not came(product, proposal, {"mean": 0.96})
+    _put_off(proposal)
+    reconcile(product.pk, timezone.now())
+    proposal.refresh_from_db()
+    assert proposal.state == ProposalState.IN_REVIEW
+
+
+def test_another_time_hides_no_evidence_that_worsens(product: Product) -> None:
+    proposal = approved_on(product, {})
+    push_evidence(SYSTEM_ACTOR, product, told(proposal, {"mean": 0.5}))
+    with pytest.raises(Conflict) as refused:
+        _put_off(proposal)
+    assert refused.value.code == "approval_stale"
+    proposal.refresh_from_db()
+    assert (proposal.state, proposal.publish_at) == (ProposalState.DRAFT, None)
