@@ -1,6 +1,6 @@
 """Bring a proposal onto what became live since it was begun."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -56,12 +56,26 @@ def base_of(proposal: Proposal, revision: Revision, live: Publication) -> str:
     It is what the text was last submitted against or rebased on, else the nearest that it
     descends from and that was live: a draft of a draft takes nothing back that only the first said.
     """
-    if proposal.base_digest:
-        return proposal.base_digest
-    began = revision.base
-    while began is not None and not _was_live(began.digest, live):
+    return proposal.base_digest or next(_live_before(revision, live), "")
+
+
+def _live_before(revision: Revision, live: Publication) -> Iterator[str]:
+    """Contents that a text came from and that were live, the nearest first.
+
+    An earlier text of a generation counts where it is live, or where nothing else is known: one
+    that was taken back and is mended under its own number shall bring itself again.
+    """
+    began: Revision | None = revision
+    own: list[str] = []
+    while began is not None:
+        earlier = began.generation.revisions.filter(number__lt=began.number)
+        own += earlier.order_by("-number").values_list("digest", flat=True)
+        if live.target_digest in own:
+            yield live.target_digest
+        if began.base and _was_live(began.base.digest, live):
+            yield began.base.digest
         began = began.base
-    return began.digest if began else ""
+    yield from (digest for digest in own if _was_live(digest, live))
 
 
 def is_behind(proposal: Proposal, revision: Revision, live: Publication | None) -> bool:

@@ -8,12 +8,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from policies.models import Product, Revision
+from policies.models import Generation, Product, Revision
 from policies.selectors import difference, document_of
-from policies.services import draft_generation
+from policies.services import draft_generation, revise
 from releases.models import Proposal
 from releases.services.binding import current_revision
-from releases.services.propose import propose, submit
+from releases.services.propose import propose, submit, withdraw
 from releases.services.publish import publish
 from releases.services.rebase import rebase, rebased
 from releases.services.reconcile import reconcile
@@ -48,7 +48,7 @@ def begun_from(product: Product, base: Revision | None, **rollout: Any) -> Propo
 
 
 def first(product: Product) -> Revision:
-    return Revision.objects.get(generation__product=product, generation__number=1)
+    return Revision.objects.get(generation__product=product, generation__number=1, number=1)
 
 
 def becomes_live(product: Product) -> None:
@@ -164,3 +164,35 @@ def test_what_was_taken_back_is_not_what_the_next_round_rests_on(product: Produc
     assert [one.pointer for one in difference(first(product).digest, kept.revision_digest)] == [
         "/rollout/schedule_grace"
     ]
+
+
+# Case 7
+def test_a_live_text_that_is_edited_under_its_own_number_rests_on_itself(product: Product) -> None:
+    """Whether it began the product or came from another, until something else becomes live."""
+    for live in (first, _edited_live):
+        edited = _edit(live(product).generation, "2h")
+        assert not rebased(edited).is_due
+        withdraw(actor("ana"), edited, "later")
+    late = _edit(first(product).generation, "3h")
+    status, said = by_api(signed_in("ana"), late)
+    assert (status, "base_changed" in said) == (409, True)
+
+
+def test_a_text_that_was_taken_back_is_mended_under_its_own_number(product: Product) -> None:
+    generation = _edited_live(product).generation
+    roll_back(actor("dee"), product, "it was worse")
+    _holds_both(submit(actor("ana"), _edit(generation, "2h")))
+
+
+def _edited_live(product: Product) -> Revision:
+    """Somebody else's change, drafted from what was live, is live."""
+    becomes_live(product)
+    return Revision.objects.latest("pk")
+
+
+def _edit(generation: Generation, schedule_grace: str) -> Proposal:
+    """The next text under that number, proposed anew."""
+    latest = current_revision(generation)
+    given = changed(latest.document, schedule_grace=schedule_grace)
+    revise(actor("ana"), generation, given, latest.number)
+    return propose(actor("ana"), generation.product, generation.number, "More of it")
