@@ -59,7 +59,7 @@ def harmed(gateway: Gateway, before: Publication) -> None:
         (advanced, "pause", RolloutState.PAUSED),
         (paused, "rollback", RolloutState.ROLLED_BACK),
         (paused, "pause", RolloutState.PAUSED),
-        (resumed, "rollback", RolloutState.RUNNING),  # a person has gone on over it
+        (resumed, "rollback", RolloutState.ROLLED_BACK),
     ],
 )
 def test_harm_where_an_edge_has_not_taken_what_follows(
@@ -72,6 +72,15 @@ def test_harm_where_an_edge_has_not_taken_what_follows(
     assert fresh(rollout).state == ends
     if then is advanced:
         assert f"requests of publication {before.number} before it" in fresh(rollout).reason
+
+
+def test_what_a_person_resumed_over_stops_nothing_again(product: Product, gateway: Gateway) -> None:
+    rollout = canaried(gateway, at(5), stages=STAGES, on_breach="pause")
+    harmed(gateway, rollout.publication)
+    assert fresh(rollout).state == RolloutState.PAUSED
+    moves.resume(actor("dee"), fresh(rollout), "it was the load test")
+    harmed(gateway, rollout.publication)
+    assert fresh(rollout).state == RolloutState.RUNNING
 
 
 def test_harm_that_is_told_after_the_fleet_has_gone_on(product: Product, gateway: Gateway) -> None:

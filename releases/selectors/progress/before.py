@@ -1,6 +1,8 @@
 """Harm that was seen under an earlier publication of the same rollout."""
 
-from django.db.models import Exists, OuterRef, Q
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from gates.models import Evaluation, Verdict
 from gates.states import Action, Metric, VerdictState
@@ -15,19 +17,23 @@ FOLLOWING = (PublicationKind.ADVANCE, PublicationKind.PAUSE)
 def harm_before(rollout: Rollout) -> Evaluation | None:
     """The newest judgement that stops the candidate under a publication before the present one.
 
-    Edges that have not taken the present one serve by those, and tell of them later still. Whatever
-    came before a person published or resumed is not looked at: they saw it and went on.
+    Edges that have not taken the present one serve by those, and tell of them later still. What had
+    been judged so when a person resumed is not looked at: they saw it and went on.
     """
-    found = Evaluation.objects.filter(
+    found = _stopping().filter(
         watch__window__product=rollout.product_id,
         watch__window__digest=rollout.candidate_digest,
         watch__window__cohort="candidate",
-        watch__window__publication__gte=_set_going(rollout),
+        watch__window__publication__gte=rollout.first.number,
         watch__window__publication__lt=rollout.publication.number,
-        action__in=(Action.PAUSE, Action.ROLL_BACK),
     )
-    newest = found.filter(_harms()).select_related("window").order_by("-window__publication")
-    return newest.first()
+    told = _stopping().filter(window=OuterRef("window"), evaluated_at__lte=_set_going(rollout))
+    newest = found.filter(_harms(), ~Exists(told)).order_by("-window__publication")
+    return newest.select_related("window").first()
+
+
+def _stopping() -> QuerySet[Evaluation]:
+    return Evaluation.objects.filter(action__in=(Action.PAUSE, Action.ROLL_BACK))
 
 
 def _harms() -> Exists:
@@ -38,8 +44,8 @@ def _harms() -> Exists:
     return Exists(failed.exclude(by_lag))
 
 
-def _set_going(rollout: Rollout) -> int:
-    """The number under which a person last had it published or resumed."""
+def _set_going(rollout: Rollout) -> datetime:
+    """When a person last had it published or resumed."""
     mine = Publication.objects.filter(product=rollout.product_id).exclude(kind__in=FOLLOWING)
     newest = mine.filter(number__lte=rollout.publication.number).order_by("-number")
-    return newest.values_list("number", flat=True)[:1].get()
+    return newest.values_list("published_at", flat=True)[:1].get()
