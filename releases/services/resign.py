@@ -56,7 +56,7 @@ def _verified(token: str, slug: str, number: int, at: datetime) -> Bundle:
 def _renewed(bundle: Bundle, slices: dict[str, float], now: datetime) -> Bundle:
     return msgspec.structs.replace(
         bundle,
-        issued_at=now,
+        issued_at=max(now, bundle.issued_at),  # a clock may have been set back
         not_before=now,
         expires_at=now + ACCEPTED_FOR,
         next_keys={key.kid: key.jwk for key in signing_keys()[1:]},

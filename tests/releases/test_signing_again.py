@@ -147,6 +147,19 @@ class TestRotation:
             assert set(trusted) == set(public_keys())
         assert len(set(seen)) == 3
 
+    def test_a_clock_that_was_set_back_signs_nothing_that_edges_take_for_older(
+        self, product: Product, keys_folder: Path
+    ) -> None:
+        trusted, running = public_keys(), as_signed(newest(product))
+        keys("rotate", "--at-once")
+        before, after = ticked(product, -3600)
+        assert after.kid != before.kid
+        number, now = after.number, running.issued_at
+        taken = verify(
+            after.token, trusted, product=SLUG, floor_publication=number, now=now, active=running
+        )
+        assert same_content(taken, running)
+
     def test_a_key_that_was_hardly_announced_does_not_sign_yet(
         self, product: Product, keys_folder: Path
     ) -> None:
