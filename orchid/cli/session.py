@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -23,7 +24,10 @@ WRONG_CODE = (
     "That code is not taken. It is six digits of the authenticator app, or a recovery code;"
     " a security key can be shown to a browser alone."
 )
-
+NOTHING_READ = (
+    "Standard input has no {what}. Without a terminal its first line is the password and its"
+    " second, where the account has a second factor, a code."
+)
 ELSEWHERE = (
     "{url} answers {status} where one signs in. ORCHID_URL names the control plane as a browser"
     " does, with https where that is asked for."
@@ -35,7 +39,8 @@ ELSEWHERE = (
 def sign_in(name: str) -> None:
     """Sign in as the person NAME, for what no token may: approve, publish, act in an emergency.
 
-    Asks for the password, and for a code where the account has a second factor. The session ends
+    Asks for the password, and for a code where the account has a second factor; without a
+    terminal they are the lines of standard input. The session ends
     as one in a browser does, and what moves traffic asks to sign in again after half an hour.
     """
     url = address()
@@ -78,16 +83,29 @@ def sent_by(url: str, cookies: Cookies) -> dict[str, str]:
 
 def _password_shown(client: httpx.Client, name: str) -> None:
     _opened(client, LOGIN)
-    answer = _sent(client, LOGIN, username=name, password=click.prompt("Password", hide_input=True))
+    answer = _sent(client, LOGIN, username=name, password=_asked("Password", hide=True))
     if not answer.is_redirect:
         raise click.ClickException(WRONG)
     if answer.headers["Location"].startswith(CODE):
         _opened(client, CODE)
-        answer = _sent(client, CODE, code=click.prompt("Code"))
+        answer = _sent(client, CODE, code=_asked("Code"))
         if not answer.is_redirect:
             raise click.ClickException(WRONG_CODE)
     if SESSION not in client.cookies:
         raise click.ClickException(WRONG)
+
+
+def _asked(what: str, *, hide: bool = False) -> str:
+    """What somebody types, or the next line that a script hands over on standard input."""
+    if sys.stdin.isatty():
+        return str(click.prompt(what, hide_input=hide))
+    try:
+        line = sys.stdin.readline()
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"Standard input is not UTF-8 ({error.reason}).") from error
+    if not line.strip("\r\n"):
+        raise click.ClickException(NOTHING_READ.format(what=what.lower()))
+    return line.rstrip("\r\n")
 
 
 def _opened(client: httpx.Client, path: str) -> None:

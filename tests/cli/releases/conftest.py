@@ -1,5 +1,6 @@
 """The real commands against a live server, typed by the cast."""
 
+import io
 import shlex
 import sys
 from pathlib import Path
@@ -64,7 +65,7 @@ def orchid(
 
     def orchid(line: str, who: str = "dee") -> tuple[int, str, str]:
         if who not in ("ops", "ci", "") and not (tmp_path / f"{who}.json").exists():
-            monkeypatch.setattr("click.prompt", lambda *_, **__: PASSWORD)
+            monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PASSWORD}\n"))
             assert run(f"sign-in {who}", who)[0] == 0
         return run(line, who)
 
