@@ -25,6 +25,7 @@ from django.urls import path, reverse_lazy
 from accounts import own, signing_on, views
 from accounts.freshness import is_fresh
 from accounts.guard import to_confirm
+from accounts.methods import form_page
 
 
 def fresh(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,16 +42,13 @@ def fresh(view: Callable[..., Any]) -> Callable[..., Any]:
 
 def page(view: Any, template: str, **more: Any) -> Callable[..., Any]:
     """No other method: a PUT or DELETE would go round the form, and with it past the trail."""
-    methods = ["get", "head", "post"]
-    made: Callable[..., Any] = view.as_view(
-        template_name=f"accounts/{template}.html", http_method_names=methods, **more
-    )
-    return made
+    made: Callable[..., Any] = view.as_view(template_name=f"accounts/{template}.html", **more)
+    return form_page(made)
 
 
 home = reverse_lazy("mfa_index")
 urlpatterns = [
-    path("login", views.SignIn.as_view(), name="account_login"),
+    path("login", form_page(views.SignIn.as_view()), name="account_login"),
     path("login/code", page(AuthenticateView, "factor"), name="mfa_authenticate"),
     path("logout", views.SignOut.as_view(), name="account_logout"),
     path("account/", own.account, name="mfa_index"),

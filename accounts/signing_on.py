@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from requests import RequestException
 
+from accounts.methods import form_page
 from controlplane.errors import Conflict, Forbidden, Unauthenticated, Unavailable
 from controlplane.web import HtmxRequest, render_page
 
@@ -64,7 +65,7 @@ def leave(request: HtmxRequest, provider_id: str) -> HttpResponse:
     return render_page(request, "accounts/leaving.html", None, {"url": answer.url})
 
 
-callback = told(openid.callback)
+callback = form_page(told(openid.callback))
 
 
 @require_safe

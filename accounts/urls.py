@@ -3,16 +3,17 @@
 from django.urls import path
 
 from accounts import access, leavers, lost_factor_doors, own, trail, views
+from accounts.methods import form_page
 
 app_name = "accounts"
 urlpatterns = [
-    path("login", views.SignIn.as_view(), name="login"),
+    path("login", form_page(views.SignIn.as_view()), name="login"),
     path("logout", views.SignOut.as_view(), name="logout"),
-    path("password-reset", views.ResetRequest.as_view(), name="password_reset"),
+    path("password-reset", form_page(views.ResetRequest.as_view()), name="password_reset"),
     path("password-reset/sent", views.ResetSent.as_view(), name="password_reset_done"),
     path(
         "password-reset/<uidb64>/<token>",
-        views.ResetConfirm.as_view(),
+        form_page(views.ResetConfirm.as_view()),
         name="password_reset_confirm",
     ),
     path("password-reset/done", views.ResetDone.as_view(), name="password_reset_complete"),
@@ -20,7 +21,7 @@ urlpatterns = [
     path("confirm", own.confirm, name="confirm"),
     path("confirm/go-on", own.go_on, name="go_on"),
     path("account/", own.account, name="account"),
-    path("account/password", own.NewPassword.as_view(), name="password"),
+    path("account/password", form_page(own.NewPassword.as_view()), name="password"),
     path("account/sessions/end", own.end_sessions, name="end_sessions"),
     path("account/providers/<slug:provider>/unlink", own.unlink, name="unlink"),
     path("people/", leavers.people, name="people"),

@@ -1,7 +1,8 @@
 """What each address needs, written by hand: who adds a route adds a line, or a test names it.
 
-`path: (what GET needs, what POST needs)`, with None where the method is not taken. A page's need is
-met by people alone; a program's address takes machines and people alike.
+`path: (what GET needs, what POST needs)`, with None where the method is not taken; `FURTHER` has
+the other methods. A page's need is met by people alone; a program's address takes machines and
+people alike.
 """
 
 from collections.abc import Iterator
@@ -344,6 +345,17 @@ OF_PRODUCTS: dict[str, tuple[Need | None, Need | None]] = {
     PAGES + "trials/upload/": (None, INGEST),
 }
 TABLE = HALL | PROGRAMS | OF_PRODUCTS
+METHODS = ("get", "post", "put", "patch", "delete")
+#: What the few addresses need that take more than GET and POST.
+FURTHER: dict[str, dict[str, Need]] = {
+    API + "ingest/servers/<str:name>": {"patch": INGEST, "delete": INGEST},
+}
+
+
+def needs(route: str) -> dict[str, Need]:
+    """What each method that an address takes needs."""
+    asked = dict(zip(("get", "post"), TABLE[route], strict=True))
+    return {name: need for name, need in asked.items() if need} | FURTHER.get(route, {})
 
 
 def routes(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterator[str]:

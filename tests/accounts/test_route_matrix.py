@@ -19,6 +19,8 @@ from ingest.models import Batch
 from policies.models import Revision
 from tests.accounts.routes import (
     API,
+    FURTHER,
+    METHODS,
     OF_ONE,
     PAGES,
     PUBLIC,
@@ -27,6 +29,7 @@ from tests.accounts.routes import (
     Need,
     Where,
     is_page,
+    needs,
 )
 from tests.accounts.things import OTHER, Things, things
 from tests.people import PASSWORD
@@ -241,11 +244,12 @@ def ask(
     with undone():
         if method == "get":
             answer = client.get(path, {"product": SLUG})
-        elif is_page(route):
+        elif is_page(route) and method == "post":
             answer = client.post(path, {name: str(value) for name, value in fields.items()})
         else:
+            send = getattr(client, method)
             asked = f"{path}?product={SLUG}&kind=triton_trace"
-            answer = client.post(asked, fields, "application/json", headers={"Batch-Id": "b1"})
+            answer = send(asked, fields, "application/json", headers={"Batch-Id": "b1"})
         changed = happened() != before
     sign_in = answer.headers.get("Location", "").startswith("/login")
     body = b"" if answer.streaming else answer.content
@@ -255,9 +259,8 @@ def ask(
 def walk(client: Client, there: Things) -> Iterator[tuple[str, str, Need, Answered]]:
     before = happened()  # and again before each request, since what a request did is undone
     for route in sorted(set(ROUTES) & set(TABLE) - UNASKED):
-        for method, need in zip(("get", "post"), TABLE[route], strict=True):
-            if need is not None:
-                yield route, method, need, ask(client, method, route, there, before)
+        for method, need in needs(route).items():
+            yield route, method, need, ask(client, method, route, there, before)
 
 
 def is_let_in(method: str, route: str, need: Need, answer: Answered) -> bool:
@@ -284,27 +287,23 @@ def faults(asker: Asker, there: Things, never: Set[str] = frozenset()) -> str:
 
 
 def test_what_is_excused_is_still_an_address() -> None:
-    asked = {
-        f"{method} {route}"
-        for route, needs in TABLE.items()
-        for method, need in zip(("get", "post"), needs, strict=True)
-        if need is not None
-    }
+    asked = {f"{method} {route}" for route in TABLE for method in needs(route)}
     assert asked >= EXCUSED
 
 
 def test_the_table_names_every_route_and_no_other() -> None:
     assert {route for route in ROUTES if route not in TABLE} == set()
     assert {route for route in TABLE if route not in ROUTES} == set()
+    assert set(FURTHER) <= set(TABLE)
 
 
-@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("method", METHODS)
 def test_a_route_takes_no_method_that_the_table_does_not_name(there: Things, method: str) -> None:
     able = User.objects.create_user("able", password=PASSWORD)
     for role in PEOPLE:  # no role alone may everything, and a refusal would hide the method
         grant(SYSTEM_ACTOR, able, role)
     client = browser(able)
-    unnamed = [route for route in TABLE if TABLE[route][("get", "post").index(method)] is None]
+    unnamed = [route for route in TABLE if method not in needs(route)]
     before = happened()
     taking = [one for one in unnamed if ask(client, method, one, there, before).status != 405]
     assert taking == []
