@@ -129,6 +129,10 @@ def why_not(rollout: Rollout, evaluation: Evaluation | None) -> str:
         return f"The rollout is {rollout.status.label.lower()}."
     if evaluation is None:
         return "The stage has not been judged."
+    if evaluation.window.is_ahead:
+        return (
+            "Too few edges run the stage for its hold to begin; until then nothing lets it go on."
+        )
     if evaluation.verdict != VerdictState.INCONCLUSIVE:
         said = VerdictState(evaluation.verdict).label.lower()
         return f"The verdict is {said}; only an inconclusive one can be overridden."

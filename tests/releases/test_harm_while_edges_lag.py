@@ -14,6 +14,7 @@ from gates.services import evaluate
 from policies.models import Product
 from releases.models import Edge, EdgeSeen, Rollout
 from releases.services import reconcile as reconciling
+from releases.services.override import judged_now
 from releases.services.reconcile import reconcile
 from releases.states import RolloutState
 from tests.releases.desk import Desk
@@ -100,6 +101,24 @@ def test_the_candidate_has_a_part_of_what_both_were_asked_before_its_clock_runs(
     page = client.get(reverse("releases:rollout", args=[SLUG])).content.decode()
     assert "750 of 1,500" in page
     assert "before that, since the first edge ran it" in page
+
+
+def test_what_is_judged_before_the_clock_runs_is_not_overridden(
+    client: Client, gateway: Gateway, lagging: Edge
+) -> None:
+    rollout = canaried(gateway, at(5), stages=STAGES)
+    serves(gateway, rollout, FINE)
+    ticks()
+    seen = judged_now(fresh(rollout))
+    assert seen is not None
+    assert seen.verdict == "inconclusive"
+    asked: dict[str, Any] = {"evaluation": seen.pk, "reason": "the nightly batch"}
+    status, told = Desk("dee").asks(f"rollouts/{rollout.pk}/overrides", **asked)
+    assert (status, told["code"]) == (409, "not_overridable"), told
+    assert "Too few edges" in told["detail"]
+    client.force_login(User.objects.get(username="dee"))
+    page = client.get(reverse("releases:rollout", args=[SLUG])).content.decode()
+    assert "Ask for an override" not in page
 
 
 def test_a_pass_of_a_part_of_the_fleet_never_advances(
