@@ -25,6 +25,7 @@ from accounts.pressed import kept
 from accounts.second_factor import lacks_factor
 from accounts.services import record
 from accounts.session_rules import ended, sessions_of
+from accounts.sign_in import NewPasswordForm
 from controlplane.errors import Conflict, NotFound
 from controlplane.web import HtmxRequest, render_page
 
@@ -51,6 +52,7 @@ class NewPassword(auth.PasswordChangeView):
     """Ends every other session: each was begun with the old password's word."""
 
     template_name = "accounts/password.html"
+    form_class = NewPasswordForm
     success_url = reverse_lazy("accounts:account")
 
     @transaction.atomic

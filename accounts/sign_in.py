@@ -12,7 +12,7 @@ from allauth.account.forms import ReauthenticateForm as PasswordForm
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
@@ -90,6 +90,15 @@ class ConfirmPasswordForm(_Bounded, PasswordForm):  # type: ignore[misc]
 
     def clean_password(self) -> str:
         return self._bounded(super().clean_password)
+
+
+class NewPasswordForm(_Bounded, PasswordChangeForm):
+    """Asks for the old password, which whoever found an open session may guess at."""
+
+    what = "password"
+
+    def clean_old_password(self) -> str:
+        return self._bounded(super().clean_old_password)
 
 
 def refuse_too_many(name: str, request: Any) -> None:

@@ -112,6 +112,18 @@ def test_a_few_guesses_at_each_of_many_names_lock_the_address_and_no_name(cast: 
     assert guessing.post("/login", right).status_code == 302
 
 
+def test_an_open_session_gives_no_more_guesses_of_its_password(cast: Cast) -> None:
+    found = cast.browser("ana")
+    fresh = {"new_password1": "quite-another-one", "new_password2": "quite-another-one"}
+    for number in range(10):
+        found.post("/account/password", {"old_password": f"guess-{number}", **fresh})
+    refused = found.post("/account/password", {"old_password": PASSWORD, **fresh})
+    assert "Too many wrong passwords" in refused.content.decode()
+    assert Client().login(username="ana", password=PASSWORD)
+    locked = AuditEvent.objects.get(action="sign_in.locked")
+    assert locked.object_id == "ana"
+
+
 def test_behind_a_socket_no_address_is_locked_for_everybody(cast: Cast) -> None:
     FailedSignIn.objects.bulk_create(FailedSignIn(name=f"n-{one}") for one in range(150))
     right = {"username": "eve", "password": PASSWORD}
