@@ -1,9 +1,12 @@
 """A gate's figures in words: each in its metric's unit, never rounded onto its bound."""
 
+import re
 from decimal import Decimal
 
 from controlplane import figures
 from gates.states import Metric
+from orchid.engine.document.wording import selector_words
+from orchid.engine.segments import dims_of
 from orchid.engine.verdict.accepted import PREFIX as ACCEPTED
 
 #: Decimal text as it is stored, or a float by its shortest spelling.
@@ -13,6 +16,8 @@ Given = str | float
 TIMES = (Metric.COMPLETION, Metric.FIRST_TOKEN, Metric.OUTPUT_TOKEN, Metric.TOKEN_GAP)
 #: For the others less is better.
 MORE_IS_BETTER = frozenset({Metric.UTILITY, Metric.ATTAINMENT})
+#: As `segment_key` spells it. The last value has no space, or a sentence would not end behind it.
+_KEY = re.compile(r"(?:\b[a-z_]+=[^|=;:()]+\|)*\b[a-z_]+=[^\s|=;:(),]+(?:,[^\s|=;:(),]+)*")
 _SIGNS = {True: "≥", False: "≤"}
 
 
@@ -35,6 +40,15 @@ def with_names(sentence: str) -> str:
     for metric in Metric:
         sentence = sentence.replace(metric.value, str(metric.label))
     return sentence.replace(ACCEPTED, "What was accepted of ")
+
+
+def in_segment_words(sentence: str) -> str:
+    """A sentence with each key of a segment as pages say it: `task is rag, tier is a or b`."""
+    return _KEY.sub(lambda found: _selected(found.group()), sentence)
+
+
+def _selected(key: str) -> str:
+    return selector_words({name: value.split(",") for name, value in dims_of(key).items()})
 
 
 def bound(metric: str, text: Given) -> str:

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from accounts.models import AuditEvent, User
 from controlplane.errors import BadInput, Conflict
-from gates.models import Window
+from gates.models import Verdict, Window
 from policies.models import Product
 from releases.models import Delivery, Notice, Webhook
 from releases.services.deliveries import FIRST_PAUSE, MOST_TRIES, send_due
@@ -99,6 +99,51 @@ def test_a_judgement_that_turns_to_fail_is_told(reachable: Product, live: bool, 
     assert "Publication 2 fails its gates" in notice.title
     assert notice.text.startswith(said)
     assert {row.to for row in notice.deliveries.all()} == {"ben", "dee"}
+
+
+@pytest.mark.parametrize(
+    ("segment", "where"),
+    [
+        ("", "on the whole"),
+        ("load_state=full load|task=rag", "in load state is full load, task is rag"),
+    ],
+)
+def test_a_breach_says_first_what_a_pager_has_room_for(
+    reachable: Product, segment: str, where: str
+) -> None:
+    """Which gate, where, what was measured and is due, what follows; then how it is known."""
+    window = Window.objects.create(
+        product=reachable,
+        digest=published(reachable, stages=STAGES).candidate_digest,
+        publication=2,
+        cohort="candidate",
+        opens_at=timezone.now(),
+        exposure=0.1,
+    )
+    found = judged(window, "fail", timezone.now())
+    for part in {"", segment}:
+        is_worst = part == segment
+        Verdict.objects.create(
+            evaluation=found,
+            metric="cost_per_success_usd",
+            segment=part,
+            verdict="fail" if is_worst else "pass",
+            value="0.00031" if is_worst else "0.0001",
+            bound="0.00026",
+            n=100,
+            n_effective=100.0,
+            minimum=1,
+        )
+    reason = f"cost_per_success_usd, segment {segment or 'x'}: e = 3,000 of 2,000 and more"
+    type(found).objects.filter(pk=found.pk).update(changed=True, reasons=[reason])
+    gather(reachable, timezone.now())
+    notice = Notice.objects.get(kind="breach")
+    assert notice.title.endswith(f"Publication 2 fails Cost per success {where}")
+    seen = (
+        f"Its candidate: Cost per success {where} is $0.00031000, due is ≤ $0.00026. What follows"
+    )
+    assert notice.text.startswith(seen)
+    assert "=" not in notice.text.replace("e = 3", "")
 
 
 def test_a_breach_that_goes_on_is_told_once_and_its_return_again(reachable: Product) -> None:

@@ -10,9 +10,10 @@ from django.urls import reverse
 from accounts.guard import person, roles_of
 from accounts.models import User
 from accounts.roles import Permission
-from gates.models import Evaluation
+from gates.models import Evaluation, Verdict
+from gates.selectors.verdicts import GatesNow, gates_of
 from gates.states import VerdictState
-from gates.wording import with_names
+from gates.wording import bound, figure, in_segment_words, with_names
 from policies.models import Product
 from releases.models import Alarm, Publication, Rollout
 from releases.selectors.progress import Progress, progress
@@ -99,24 +100,42 @@ def _breaches(product: Product, since: datetime) -> Iterator[Fact]:
         evaluated_at__gte=since,
     ).annotate(before=Coalesce(Subquery(newest_first.values("verdict")[:1]), Value("")))
     for row in failed.exclude(before=VerdictState.FAIL).select_related("window"):
+        worst = _worst_failed(row)
         yield Fact(
             NoticeKind.BREACH,
             f"evaluation:{row.pk}",
-            f"Publication {row.window.publication} fails its gates",
-            _breach_words(row),
+            f"Publication {row.window.publication} fails {_gate(worst) if worst else 'its gates'}",
+            _breach_words(row, worst),
             reverse("gates:now", args=[product.slug]),
             row.evaluated_at,
             those_who(product, Permission.ROLLBACK),
         )
 
 
-def _breach_words(row: Evaluation) -> str:
-    """What failed, of which generation, and what follows from it."""
-    reasons = "; ".join(with_names(said(one)) for one in row.reasons[:NAMED]) or "a gate failed"
-    if row.window.live_from is None:
-        return f"Its {row.window.cohort}: {reasons}. What follows: {with_names(row.why)}."
-    then = "It changes by a person alone: roll back, or publish what mends it."
-    return f"What is live: {reasons}. {then}"
+def _worst_failed(row: Evaluation) -> Verdict | None:
+    """The gate to name first; None where what failed is no gate of its own."""
+    worst = GatesNow(row.window, row, gates_of(row)).headline
+    return worst if worst and worst.verdict == VerdictState.FAIL else None
+
+
+def _gate(worst: Verdict) -> str:
+    where = in_segment_words(worst.segment)
+    return f"{worst.get_metric_display()} {f'in {where}' if where else 'on the whole'}"
+
+
+def _breach_words(row: Evaluation, worst: Verdict | None) -> str:
+    """What failed, of which generation and what follows, in short; then how that is known."""
+    reasons = "; ".join(in_segment_words(with_names(said(one))) for one in row.reasons[:NAMED])
+    reasons = reasons or "a gate failed"
+    is_live = row.window.live_from is not None
+    who = "What is live" if is_live else f"Its {row.window.cohort}"
+    then = f"What follows: {with_names(row.why)}."
+    if is_live:
+        then = "It changes by a person alone: roll back, or publish what mends it."
+    if worst is None or worst.value is None:
+        return f"{who}: {reasons}. {then}"
+    seen, due = figure(worst.metric, worst.value, worst.bound), bound(worst.metric, worst.bound)
+    return f"{who}: {_gate(worst)} is {seen}, due is {due}. {then} How it is known: {reasons}."
 
 
 def _rollbacks(product: Product, since: datetime) -> Iterator[Fact]:
