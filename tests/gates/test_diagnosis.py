@@ -12,7 +12,7 @@ from gates.models import DeclaredCase
 from gates.services.diagnosis import load_declared_case
 from policies.models import Generation, Product
 from policies.selectors import given_of
-from policies.services import create_product
+from policies.services import create_product, revise
 from tests.gates.fallback_cast import Falling
 from tests.gates.gates_cast import EXAMPLES, SLUG, api, machine, posted, someone
 from tests.reference_document import changed
@@ -81,6 +81,16 @@ def test_a_draft_is_made_once_and_has_the_rule(falling: Falling) -> None:
     assert rules[-1] == {"deny": True, "where": {"task": "extraction"}}
     assert Generation.objects.count() == 2
     assert AuditEvent.objects.filter(actor="ci:ci-1").count() == 1
+
+
+def test_a_draft_that_says_something_else_by_now_is_not_taken_for_it(falling: Falling) -> None:
+    ci = machine()
+    first = posted(ci, "diagnosis/generations", {"minutes": 2}).json()
+    made = Generation.objects.get(number=first["generation"])
+    revise(SYSTEM_ACTOR, made, {**given_of(first["digest"]), "fallback": []}, 1)
+    again = posted(ci, "diagnosis/generations", {"minutes": 2})
+    assert (again.status_code, again.json()["digest"]) == (201, first["digest"])
+    assert again.json()["generation"] == first["generation"] + 1
 
 
 def test_who_may_not_propose_drafts_nothing(falling: Falling) -> None:
