@@ -8,16 +8,19 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import User
 from policies.models import Generation, Product, Revision
 from policies.selectors import difference, document_of
 from policies.services import draft_generation, revise
-from releases.models import Proposal
+from releases.models import Notice, Proposal
 from releases.services.binding import current_revision
+from releases.services.notices import gather
 from releases.services.propose import propose, submit, withdraw
 from releases.services.publish import publish
 from releases.services.rebase import rebase, rebased
 from releases.services.reconcile import reconcile
 from releases.services.rollback import roll_back
+from releases.services.schedule import reschedule
 from releases.states import ProposalState
 from tests.releases.releases_cast import (
     ROLES,
@@ -196,3 +199,15 @@ def _edit(generation: Generation, schedule_grace: str) -> Proposal:
     given = changed(latest.document, schedule_grace=schedule_grace)
     revise(actor("ana"), generation, given, latest.number)
     return propose(actor("ana"), generation.product, generation.number, "More of it")
+
+
+def test_a_time_that_went_by_is_told_with_what_kept_it(product: Product) -> None:
+    User.objects.filter(username="dee").update(email="dee@example.com")
+    late = begun_from(product, first(product), schedule_grace="2h")
+    reschedule(actor("ana"), late, f"{later(7_200):%Y-%m-%dT%H:%M}", "UTC")
+    late = voted(submit(actor("ana"), late))
+    becomes_live(product)
+    gather(product, later(6 * 3_600))
+    told = Notice.objects.get(title__endswith="its time went by")
+    assert "Rebase it" in told.text
+    assert late.state == ProposalState.APPROVED

@@ -12,6 +12,7 @@ from policies.models import Product
 from releases.models import Override, Proposal, SecondLook
 from releases.selectors.review import review
 from releases.services.facts.fact import Fact, others, said, those_who
+from releases.services.hindrances import hindrances
 from releases.services.second_look import why_not_look
 from releases.services.waiting import is_missed
 from releases.states import (
@@ -73,11 +74,16 @@ def _missed(product: Product, now: datetime) -> Iterator[Fact]:
             f"proposal:{row.pk}:{row.round}:missed",
             f"{row.title}: its time went by",
             f"It was to be published at {row.publish_words} {row.publish_zone}, and could not be. "
-            "It is published by hand now, or gets another time.",
+            f"{_kept_by(row, now) or 'It is published by hand now, or gets another time.'}",
             _page(row),
             row.publish_at,
             those_who(product, Permission.PUBLISH),
         )
+
+
+def _kept_by(row: Proposal, now: datetime) -> str:
+    """What keeps it still, first what has to be done first; empty where a hand is all it lacks."""
+    return next((refused.detail for refused in hindrances(row, now)), "")
 
 
 def _returned(product: Product, now: datetime) -> Iterator[Fact]:
