@@ -73,10 +73,11 @@ class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def authenticate_by_email(self, sociallogin: Any) -> tuple[User, str] | None:
         """The person who proved here that the address is theirs, as the provider says it is.
 
-        One who merely wrote it down might be lying in wait for its owner.
+        One who merely wrote it down might be lying in wait for its owner. Compared in small
+        letters and no looser: the database takes a long s for an s, and it is another mailbox.
         """
         for email in verified(sociallogin):
-            rows = EmailAddress.objects.filter(email__iexact=email, verified=True)
+            rows = EmailAddress.objects.filter(email=email.lower(), verified=True)
             if (found := rows.select_related("user").first()) is not None:
                 return found.user, email
         return None

@@ -86,8 +86,8 @@ class ResetConfirm(auth.PasswordResetConfirmView):
 
 def prove_address(user: User) -> None:
     """Note that they read the mail of their address, unless somebody proved it to be theirs."""
-    email = user.email.casefold()
-    others = EmailAddress.objects.filter(email__iexact=email, verified=True).exclude(user=user)
+    email = user.email.lower()  # folded further, "ß" would prove somebody else's "ss"
+    others = EmailAddress.objects.filter(email=email, verified=True).exclude(user=user)
     if email and not others.exists():
         EmailAddress.objects.update_or_create(user=user, email=email, defaults={"verified": True})
 

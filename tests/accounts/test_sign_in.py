@@ -3,10 +3,12 @@ from datetime import timedelta
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialLogin
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from accounts.adapters import SignOnAdapter
 from accounts.models import AuditEvent, FailedSignIn, ResetAsked
 from accounts.tasks import forget_failures
 from accounts.views import prove_address
@@ -67,6 +69,17 @@ def test_an_address_is_proved_for_one_account_alone(cast: Cast) -> None:
     EmailAddress.objects.create(user=cast.ben, email="ana@example.org", verified=True)
     prove_address(cast.ana)
     assert not EmailAddress.objects.filter(user=cast.ana).exists()
+
+
+def test_an_address_that_looks_alike_proves_nobody_elses(cast: Cast) -> None:
+    cast.ben.email = "boss@stra\u00dfe.example"
+    prove_address(cast.ben)
+    assert not EmailAddress.objects.filter(email="boss@strasse.example").exists()
+    EmailAddress.objects.create(user=cast.ana, email="boss@example.org", verified=True)
+    for email, whom in (("bo\u017fs@example.org", None), ("BOSS@example.org", cast.ana)):
+        told = SocialLogin(email_addresses=[EmailAddress(email=email, verified=True)])
+        found = SignOnAdapter().authenticate_by_email(told)
+        assert (found and found[0]) == whom
 
 
 @pytest.mark.parametrize("email", ["nobody@example.org", "ana@example.org"])
