@@ -33,6 +33,12 @@ def test_a_sound_file_gives_its_providers(tmp_path: Path) -> None:
     assert [found.takes(one) for one in taken + refused] == [True] * 2 + [False] * 4
 
 
+def test_a_domain_that_folds_to_one_of_ours_is_another(tmp_path: Path) -> None:
+    (found,) = sign_on.read(written(tmp_path, domains='["strasse.example"]'))
+    assert found.takes("lia@STRASSE.example")
+    assert not found.takes("lia@stra\u00dfe.example")
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
