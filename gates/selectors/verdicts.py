@@ -107,9 +107,13 @@ def window_for(product: Product, publication: int, cohort: str | None = None) ->
 
 
 def live_window(product: Product) -> Window | None:
-    """The newest window that is still open, else the newest of all."""
+    """The newest window that is still open, else the newest of all.
+
+    A stage that too few edges run yet is looked at for harm only: what went before still speaks.
+    """
     found = Window.objects.filter(product=product).order_by("-opens_at", "-publication", "cohort")
-    return found.filter(closes_at=None).first() or found.first()
+    begun = found.exclude(hold_until=None, live_from=None)
+    return begun.filter(closes_at=None).first() or begun.first() or found.first()
 
 
 def history(product: Product) -> QuerySet[Evaluation]:
