@@ -65,8 +65,9 @@ def orchid(
 
     def orchid(line: str, who: str = "dee") -> tuple[int, str, str]:
         if who not in ("ops", "ci", "") and not (tmp_path / f"{who}.json").exists():
-            monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PASSWORD}\n"))
-            assert run(f"sign-in {who}", who)[0] == 0
+            with monkeypatch.context() as typed:
+                typed.setattr(sys, "stdin", io.StringIO(f"{PASSWORD}\n"))
+                assert run(f"sign-in {who}", who)[0] == 0
         return run(line, who)
 
     return orchid
