@@ -200,7 +200,17 @@ def _land(row: Row, move: Move, actor: Actor, decide: Callable[[Row], Change]) -
         data={"from": before, "to": str(rule.to), **change.data},
     )
     for effect in change.on_commit:
-        transaction.on_commit(effect, robust=True)  # what is decided stands, whatever follows
+        # What is decided stands, whatever follows.
+        transaction.on_commit(_by_name(effect), robust=True)
+
+
+def _by_name(effect: Callable[[], None]) -> Callable[[], None]:
+    """Django logs the name of an effect that failed, and fails itself where there is none."""
+
+    def effect_of_a_move() -> None:
+        effect()
+
+    return effect_of_a_move
 
 
 def name_of(kind: type[AnyRow]) -> str:
