@@ -5,7 +5,6 @@ makes it quick: a mark that no message follows is found by the next tick.
 """
 
 from collections.abc import Iterable
-from functools import partial
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -33,7 +32,7 @@ def ask(windows: Iterable[int]) -> None:
         cursor.execute(_ASK, {"windows": wanted})
         unheard = [pk for pk, queued in cursor.fetchall() if not queued]
     for pk in sorted(unheard):
-        transaction.on_commit(partial(_send, pk))
+        _send_after(pk)
 
 
 def ask_product(product: Product) -> None:
@@ -63,7 +62,8 @@ def asked_windows() -> set[int]:
     return {mark.pk for mark in found if mark.asked > (mark.answered or 0)}
 
 
-def _send(window_id: int) -> None:
+def _send_after(window_id: int) -> None:
+    """What asked for it stands, whether or not a message can be sent."""
     from gates.tasks import evaluate_window
 
-    evaluate_window.delay(window_id)
+    transaction.on_commit(lambda: evaluate_window.delay(window_id), robust=True)

@@ -102,7 +102,7 @@ def _requeue(pk: int, now: datetime) -> None:
 
 
 def _send(pk: int) -> None:
-    transaction.on_commit(lambda: tasks.compute_decision_diff.delay(pk))
+    transaction.on_commit(lambda: tasks.compute_decision_diff.delay(pk), robust=True)
 
 
 def compute(pk: int, now: datetime | None = None) -> None:

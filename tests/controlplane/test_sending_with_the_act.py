@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from accounts.guard import SYSTEM_ACTOR
 from controlplane.ticks import TickingTask
@@ -127,6 +128,21 @@ def test_what_is_rolled_back_sends_nothing_and_what_is_committed_sends_one(
         act()
         assert sent == []
     assert sent == [task]
+
+
+@pytest.mark.parametrize("sender", SENDERS)
+def test_what_is_committed_is_acknowledged_though_nothing_can_be_sent(
+    product: Product, monkeypatch: pytest.MonkeyPatch, sender: str
+) -> None:
+    act, tried = SENDERS[sender][0](product), []
+
+    def refuse(task: Any, *_: Any, **__: Any) -> None:
+        tried.append(task.name)
+        raise OperationalError("the broker is away")
+
+    monkeypatch.setattr(TickingTask, "apply_async", refuse, raising=False)
+    act()  # the row is the truth, and a sweep finds it
+    assert tried == [SENDERS[sender][1]]
 
 
 @transaction.atomic

@@ -105,7 +105,7 @@ def check_now(actor: Actor, server: TritonServer, now: datetime) -> None:
 
     may_manage(actor, server.product.slug)
     TritonServer.objects.filter(pk=server.pk).update(due_at=now)
-    transaction.on_commit(lambda: poll_server.delay(server.pk))
+    transaction.on_commit(lambda: poll_server.delay(server.pk), robust=True)
 
 
 @transaction.atomic
